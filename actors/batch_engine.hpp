@@ -18,7 +18,7 @@ namespace leat {
 /// The parts that an engine is made of.
 struct engine_parts {
   std::shared_ptr<const job_plan> plan;
-  /// It can be started over at any time: see `rewindable_order`.
+  /// It can be started over at any time: see `job_order`.
   std::unique_ptr<batch_order> order;
   /// The most rows that a batch has.
   std::size_t rows = 0;

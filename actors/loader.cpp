@@ -2,8 +2,7 @@
 #include "actors/loader_seat.hpp"
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/job/resume.hpp"
-
-#include <leat/loader.hpp>
+#include "runtime/job/starting_point.hpp"
 
 #include <utility>
 
@@ -37,7 +36,7 @@ void check_has_batch(const char* stage, bool has_batch) {
 } // namespace
 
 loader::loader(const pipeline& data, loader_options options)
-    : seat_(guarded([&] { return std::make_unique<loader_seat>(data, std::move(options)); })) {}
+    : seat_(guarded([&] { return make_seat(data, std::move(options)); })) {}
 
 loader::loader(loader&& other) noexcept = default;
 
@@ -47,151 +46,169 @@ loader& loader::operator=(loader&& other) noexcept {
 }
 
 loader::~loader() {
-  if (seat_ && !seat_->is_here())
+  if (seat_ && !seat_->mark().home.is_here())
     (void)seat_.release(); // a child cannot end what it did not begin
 }
 
 loader_seat& loader::seat() const {
-  if (!seat_->is_here())
+  if (!seat_->mark().home.is_here())
     refuse_child();
   return *seat_;
 }
 
-loader_job& loader::job() const {
-  return seat().job();
+template <class Call>
+auto loader::here(Call call) const {
+  return guarded([&] { return call(seat()); });
 }
 
-loader_seat& loader::running_seat() const {
-  seat().check_runtime();
-  return *seat_;
-}
-
-loader_job& loader::running_job() const {
-  return running_seat().job();
-}
-
-loader_job& loader::lone_job(const char* stage) const {
-  return running_seat().lone_job(stage);
+template <class Call>
+auto loader::running(Call call) const {
+  return here([&](loader_seat& x) {
+    x.check_runtime();
+    return call(x);
+  });
 }
 
 lease loader::next() {
-  return guarded([&] { return running_seat().next(); });
+  return running([](loader_seat& x) { return x.next(); });
 }
 
 std::optional<std::uint64_t> loader::batches_per_epoch() const {
-  return guarded([&] {
-    const auto& shape = job().job().plan->shape;
+  return here([](loader_seat& x) {
+    const auto& shape = x.job().job().plan->shape;
     return shape.has_length() ? std::optional{shape.batches()} : std::nullopt;
   });
 }
 
 void loader::rewind() {
-  guarded([&] { lone_job("rewind").rewind(); });
+  running([](loader_seat& x) {
+    x.check_alone("rewind");
+    x.job().rewind();
+  });
 }
 
 void loader::abandon_epoch() {
-  guarded([&] { running_job().abandon_epoch(); });
+  running([](loader_seat& x) { x.job().abandon_epoch(); });
 }
 
 std::optional<resume_point> loader::restore(const std::string& path,
                                             const restore_options& options) {
-  return guarded([&] { return running_seat().restore(path, options); });
+  return running([&](loader_seat& x) { return x.restore(path, options); });
 }
 
 resume_point loader::restore_parts(const std::vector<std::string>& parts,
                                    const restore_options& options) {
-  return guarded([&] { return lone_job("restore_parts").restore(decoded(parts), false, options); });
+  return running([&](loader_seat& x) {
+    x.check_alone("restore_parts");
+    const auto all = decoded(parts);
+    return *x.job().restore([&](rank_job& job) {
+      resume(job, all, false, options.allow);
+      return true;
+    });
+  });
 }
 
 void loader::join() {
-  guarded([&] { running_seat().join(); });
+  running([](loader_seat& x) { x.join(); });
 }
 
 void loader::resume_at(std::uint64_t global_step) {
-  guarded([&] { running_seat().resume_at(global_step); });
+  running([&](loader_seat& x) { x.resume_at(global_step); });
 }
 
 bool loader::has_come_back() const {
-  return guarded([&] { return running_seat().has_come_back(); });
+  return running([](loader_seat& x) { return x.facts().has_come_back; });
 }
 
 std::uint64_t loader::cluster_term() const {
-  return guarded([&] { return running_seat().cluster_term(); });
+  return running([](loader_seat& x) { return x.facts().term; });
 }
 
 void loader::keep(const std::vector<std::string>& parts) {
-  guarded([&] { leat::keep(job().job(), decoded(parts)); });
+  here([&](loader_seat& x) { leat::keep(x.job().job(), decoded(parts)); });
 }
 
 void loader::let_go(const std::vector<std::string>& parts) {
-  guarded([&] { leat::let_go(job().job(), decoded(parts)); });
+  here([&](loader_seat& x) { leat::let_go(x.job().job(), decoded(parts)); });
 }
 
 void loader::seek(std::uint64_t epoch, std::uint64_t step) {
-  guarded([&] { lone_job("seek").seek({epoch, step}); });
+  running([&](loader_seat& x) {
+    x.check_alone("seek");
+    const job_position to{epoch, step};
+    check_seek(x.job().job_to_begin("seek"), to);
+    x.job().move("seek",
+                 [&](auto& job, auto& ends, auto& prepare) { leat::seek(job, to, ends, prepare); });
+  });
 }
 
 void loader::skip_first_batches(std::uint64_t n) {
-  guarded([&] { lone_job("skip_first_batches").skip_batches(n); });
+  running([&](loader_seat& x) {
+    x.check_alone("skip_first_batches");
+    x.job().move("skip_first_batches", [&](auto& job, auto& ends, auto& prepare) {
+      skip_batches(job, n, ends, prepare);
+    });
+  });
 }
 
 void loader::save(const std::string& directory, const batch& after) {
-  guarded([&] {
-    auto& seat = running_seat();
+  running([&](loader_seat& x) {
     check_has_batch("save", after.after_ != nullptr);
-    seat.save(directory, *after.after_, after.desk_.get());
+    x.check_lent("save", *after.after_, *after.desk_);
+    x.save(directory, *after.after_);
   });
 }
 
 void loader::save(const std::string& directory) {
-  guarded([&] { running_seat().save(directory, job().job().at, nullptr); });
+  running([&](loader_seat& x) { x.save(directory, x.job().job().at); });
 }
 
 void loader::wait_saved() {
-  guarded([&] { seat().wait_saved(); });
+  here([](loader_seat& x) { x.wait_saved(); });
 }
 
 void loader::finish() {
-  guarded([&] { running_seat().finish(); });
+  running([](loader_seat& x) { x.finish(); });
 }
 
 void loader::leave_out_steps(std::uint64_t first, std::uint64_t last) {
-  guarded([&] { running_seat().leave_out({first, last}); });
+  running([&](loader_seat& x) { x.leave_out({first, last}); });
 }
 
 void loader::set_weights(const std::vector<double>& weights, std::optional<std::uint64_t> from) {
-  guarded([&] { running_seat().set_weights(weights, from); });
+  running([&](loader_seat& x) { x.set_weights(weights, from); });
 }
 
 resume_point loader::position() const {
-  return guarded([&] { return job().position(); });
+  return here([](loader_seat& x) { return x.job().job().position(); });
 }
 
 std::string loader::snapshot() const {
-  return guarded([&] { return job().encoded(); });
+  return here([](loader_seat& x) { return x.job().encoded(); });
 }
 
 std::string loader::snapshot(const batch& after) const {
-  return guarded([&] {
+  return here([&](loader_seat& x) {
     check_has_batch("snapshot", after.after_ != nullptr);
-    return seat().snapshot_after(*after.after_, *after.desk_);
+    x.check_lent("snapshot", *after.after_, *after.desk_);
+    return after.snapshot();
   });
 }
 
 void loader::resize_workers(std::size_t workers) {
-  guarded([&] { running_job().resize_workers(workers); });
+  running([&](loader_seat& x) { x.job().resize_workers(workers); });
 }
 
 void loader::interrupt() {
-  guarded([&] { seat().interrupt(); });
+  here([](loader_seat& x) { x.interrupt(); });
 }
 
 loader_stats loader::stats() const {
-  return guarded([&] { return seat().stats(); });
+  return here([](loader_seat& x) { return x.stats(); });
 }
 
 hash128 loader::data_digest() const {
-  return guarded([&] { return job().job().data_digest; });
+  return here([](loader_seat& x) { return x.job().job().data_digest; });
 }
 
 } // namespace leat

@@ -4,6 +4,7 @@
 #include "runtime/base/threads/fork_check.hpp"
 
 #include <leat/pipeline_facts.hpp>
+#include <leat/testing.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -48,7 +49,7 @@ void check_options(const loader_options& x) {
   check_range("loader.world_size", x.world_size, 1, max_world_size);
   check_range("loader.prefetch", x.prefetch, 0, max_batches_ahead);
   check_range("loader.leases", x.leases, 1, max_leases);
-  if (x.workers == 0 && !x.fault.deaths.empty())
+  if (x.workers == 0 && x.fault && !x.fault->deaths.empty())
     refuse("fault.deaths", "a death, and 0 workers", "at least one worker");
 }
 

@@ -1,14 +1,14 @@
 #pragma once
 
-#include "actors/cluster/cluster_rank.hpp"
 #include "actors/loader_job.hpp"
+#include "runtime/base/log_lines.hpp"
+#include "runtime/base/step_ranges.hpp"
 #include "runtime/base/threads/mutex.hpp"
 
 #include <leat/loader.hpp>
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,108 +16,87 @@
 
 namespace leat {
 
-/// What a loader is made of: its job, which in a cluster begins anew with each seat that its
-/// process takes, as it would in a new process. One thread, unless a member says "any thread".
-/// Large because it stands between each of a loader's functions and the cluster.
+/// What a seat in a cluster is like.
+struct seat_facts {
+  /// 0: none.
+  std::uint64_t term = 0;
+  /// The others went on while the rank was lost, and the trainer has not said where it goes on.
+  bool has_come_back = false;
+  /// It has.
+  bool has_resumed = false;
+  /// The job was over before this process had a seat.
+  bool is_over = false;
+};
+
+/// A loader's place among the ranks of its job: makes the job, and says when it may begin, hand
+/// over, save and end. This one is alone, and says yes; in a cluster there is `shared_seat`. One
+/// thread, unless a member says "any thread". Large because what a job made anew must know is kept
+/// where it is made, and each call of a loader may make it anew.
 class loader_seat {
 public:
   loader_seat(const pipeline& data, loader_options options);
-  ~loader_seat();
+  virtual ~loader_seat() { end_job(); }
   loader_seat(const loader_seat&) = delete;
   loader_seat& operator=(const loader_seat&) = delete;
 
-  bool is_here() const noexcept { return home_.is_here(); }
-  /// The number of the loader in its process: see lease_desk.
-  std::uint64_t number() const noexcept { return number_; }
+  const loader_mark& mark() const noexcept { return mark_; }
+  /// Throws `errc::interrupted` where the wait for a seat was interrupted.
+  loader_job& job() const;
   /// Throws `errc::shut_down` once the runtime is.
   void check_runtime() const;
-  /// The job; throws `errc::interrupted` where the wait for a seat was interrupted.
-  loader_job& job() const;
-  /// The job, for what moves a job of one process. Throws `errc::invalid_argument` in a cluster.
-  loader_job& lone_job(const char* stage) const;
-
-  /// Joins the cluster, if there is one, and takes a seat.
-  void join();
-  std::optional<resume_point> restore(const std::string& path, const restore_options& options);
-  void resume_at(std::uint64_t global_step);
-  bool has_come_back() const noexcept { return must_resume_ && has_seat_; }
-  std::uint64_t cluster_term() const noexcept { return has_seat_ ? cluster_->term() : 0; }
+  /// Throws `errc::invalid_argument` in a cluster, for what moves a job of one process.
+  void check_alone(const char* stage) const;
+  /// Throws `errc::invalid_argument` for a batch of another job.
+  void check_lent(const char* stage, const job_progress& at, const lease_desk& of) const;
+  /// Also of all jobs that are made later.
   void leave_out(const step_range& steps);
   void set_weights(const std::vector<double>& weights, std::optional<std::uint64_t> from);
-  lease next();
-  /// `of`: the desk of the batch after which it saves; null: the present position.
-  void save(const std::string& directory, const job_progress& at, const lease_desk* of);
-  /// The encoded snapshot after a batch of this loader.
-  std::string snapshot_after(const job_progress& at, const lease_desk& of) const;
-  void wait_saved();
-  void finish();
 
   /// How a log of this rank begins; nothing if the job was over before this process came.
   std::optional<attempt_start> attempt() const;
+
+  /// The first call: opens the data.
+  virtual void begin() { make_job(); }
+  virtual void join() {}
+  virtual std::optional<resume_point> restore(const std::string& path,
+                                              const restore_options& options);
+  virtual void resume_at(std::uint64_t global_step);
+  virtual seat_facts facts() const noexcept { return {}; }
+  virtual lease next() { return job().next(); }
+  virtual void save(const std::string& directory, const job_progress& at);
+  virtual void wait_saved() { job().wait_saved(); }
+  virtual void finish() { wait_saved(); }
 
   /// Any thread.
   loader_stats stats() const;
   void interrupt() noexcept;
 
-private:
-  std::shared_ptr<loader_job> shared_job() const;
-  std::shared_ptr<loader_job> make_job();
-  void replace_job(std::shared_ptr<loader_job> by) noexcept;
-  /// Takes a seat, and moves the job to where it begins.
-  void sit();
-  void stand_at(const cluster_seat& seat);
-  /// Waits for a new seat, then throws `errc::regrouped`, or `errc::cluster` if there is none.
-  [[noreturn]] void regroup();
-  [[noreturn]] void end_without_seat();
-  template <class Wait>
-  void wait_in_seat(Wait wait);
-  /// Each later next() throws it.
-  [[noreturn]] void fail(const error& problem);
-  /// For a loader that has joined.
-  lease next_batch();
-  lease next_in_seat();
-  /// Says what nobody has asked for.
-  void tell_not_stored() const;
-  /// Lets journals forget what no stored set needs.
-  void hear_stored();
+protected:
+  /// All that was made before has ended.
+  void make_job();
+  void end_job() noexcept { replace_job(nullptr); }
+  bool has_job() const noexcept { return job_ != nullptr; }
+  /// Asked to end: by interrupt(), or by the end of the runtime.
+  bool is_interrupted() const noexcept;
 
-  const process_mark home_;
-  const std::uint64_t number_;
-  const pipeline data_;
   /// Rank and world size are those of the seat.
   loader_options options_;
-  /// In a cluster: what the user is asked while the loader waits.
-  std::function<bool()> asked_;
-  restore_options restore_options_;
-  /// Where the job's sets are kept, and where it wants to begin; empty: nowhere.
-  std::string sets_;
-  std::optional<job_position> wanted_start_;
+
+private:
+  std::shared_ptr<loader_job> shared_job() const;
+  void replace_job(std::shared_ptr<loader_job> by) noexcept;
+
+  const loader_mark mark_;
+  const pipeline data_;
   std::vector<step_range> left_out_;
   std::vector<weight_change> weights_;
-
-  /// Null before it has joined, and without a cluster.
-  std::shared_ptr<cluster_rank> cluster_;
-  bool has_seat_ = false;
-  /// It had one already.
-  bool has_joined_ = false;
-  /// The job was restored, or has begun.
-  bool has_moved_ = false;
-  /// The job was over before this process had a seat.
-  bool is_over_ = false;
-  /// The trainer has had all batches.
-  bool has_ended_ = false;
-  /// The trainer must say where it goes on.
-  bool must_resume_ = false;
-  /// It has: where its rank was lost, if others went on.
-  bool has_resumed_ = false;
-  std::optional<error> failure_;
-  /// Sets that are known to be stored, for journals.
-  std::vector<job_position> stored_;
-
   /// Guards changes of `job_`, for other threads.
   mutable mutex mutex_;
   std::shared_ptr<loader_job> job_;
   std::atomic<bool> is_interrupted_{false};
 };
+
+/// For a loader with these options. Opens the data.
+std::unique_ptr<loader_seat> make_seat(const pipeline& data, loader_options options);
 
 } // namespace leat

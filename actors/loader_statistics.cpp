@@ -1,6 +1,10 @@
 #include "actors/loader_statistics.hpp"
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace leat {
 
@@ -29,14 +33,14 @@ duration_stats stats_of(const histogram& x) {
 
 } // namespace
 
-loader_stats stats_of(const job_metrics& metrics, const worker_board& board,
-                      const std::vector<std::string>& stages, std::size_t num_sources,
-                      std::uint64_t workers_replaced) {
+loader_stats stats_of(const job_metrics& metrics, const worker_crew& crew,
+                      const sample_graph& samples) {
+  const auto& stages = samples.stage_names;
   loader_stats result;
   for (std::size_t i = 0; i <= stages.size(); ++i)
     result.stages.push_back({i < stages.size() ? stages[i] : "writing rows",
-                             kind_of(i, stages, num_sources), nanoseconds{0}});
-  for (const auto& x : board.sums()) {
+                             kind_of(i, stages, samples.num_sources), nanoseconds{0}});
+  for (const auto& x : crew.board().sums()) {
     result.workers.push_back(
         {result.workers.size(), x.rows_dealt, x.rows_done, x.busy, x.bytes_read});
     result.bytes_read += x.bytes_read;
@@ -57,7 +61,7 @@ loader_stats stats_of(const job_metrics& metrics, const worker_board& board,
   for (std::size_t i = 0; i < num_causes; ++i)
     result.bad[i] = metrics.bad[i].get();
   result.workers_now = metrics.workers.get();
-  result.workers_replaced = workers_replaced;
+  result.workers_replaced = crew.replaced();
   result.snapshot_bytes = metrics.snapshot_bytes.get();
   return result;
 }

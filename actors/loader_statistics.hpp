@@ -1,20 +1,15 @@
 #pragma once
 
+#include "actors/worker_crew.hpp"
+#include "runtime/order/sample_graph.hpp"
 #include "runtime/rows/job_metrics.hpp"
-#include "runtime/rows/worker_board.hpp"
 
 #include <leat/loader.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
-
 namespace leat {
 
-/// What a loader counted, for its users. `stages`: their names, those of sources first.
-loader_stats stats_of(const job_metrics& metrics, const worker_board& board,
-                      const std::vector<std::string>& stages, std::size_t num_sources,
-                      std::uint64_t workers_replaced);
+/// What a loader counted, for its users, but for `mixes`.
+loader_stats stats_of(const job_metrics& metrics, const worker_crew& crew,
+                      const sample_graph& samples);
 
 } // namespace leat

@@ -4,7 +4,6 @@
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/storage/log_writer.hpp"
 
-#include <leat/loader.hpp>
 #include <leat/run_log.hpp>
 
 #include <utility>
@@ -14,12 +13,12 @@ namespace leat {
 class run_log::file {
 public:
   file(const std::string& path, const loader_seat& of, bool is_of_all)
-      : lines(path), loader_(of.number()), world_size_(of.job().job().world_size),
+      : lines(path), loader_(of.mark().number), world_size_(of.job().job().world_size),
         facts_(of.job().job().facts), is_of_all_(is_of_all) {}
 
   void check(const lease_desk& desk, const job_progress& after) const {
     const auto& its = desk.job();
-    if (desk.loader() == loader_
+    if (desk.loader().number == loader_
         || (is_of_all_ && its.world_size == world_size_ && its.facts == facts_))
       return;
     refuse_argument("run_log", "a batch of another loader: " + text_of_batch(desk, after),

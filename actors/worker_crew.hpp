@@ -5,7 +5,7 @@
 #include "runtime/rows/job_plan.hpp"
 #include "runtime/rows/worker_board.hpp"
 
-#include <leat/loader.hpp>
+#include <leat/testing.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -20,8 +20,9 @@ namespace leat {
 /// Makes everything that each worker of a loader needs, and keeps the records of what they do.
 class worker_crew {
 public:
-  /// `fault`: drills of a job with that many ranks.
-  worker_crew(std::uint64_t rank, std::uint64_t world_size, fault_drill fault);
+  /// `fault`: drills of a job with that many ranks, or null.
+  worker_crew(std::uint64_t rank, std::uint64_t world_size,
+              std::shared_ptr<const fault_drill> fault);
 
   /// See worker_board. Called before any worker is made.
   void measure(std::size_t num_stages, std::function<row_tracing(std::size_t number)> tracing) {
@@ -39,7 +40,7 @@ public:
 private:
   const std::uint64_t rank_;
   const std::uint64_t world_size_;
-  const fault_drill fault_;
+  const std::shared_ptr<const fault_drill> fault_;
   worker_board board_;
   std::atomic<std::uint64_t> replaced_{0};
   /// How many workers with each number there have been.

@@ -1,4 +1,4 @@
-# Builds of wheels are begun by pip, which knows nothing of the distribution's packages: says what is missing and how to get it.
+# pip, which builds wheels, knows nothing of the distribution's packages, so this reports what is missing and how to get it.
 execute_process(COMMAND "${PROJECT_SOURCE_DIR}/cmake/packages.sh" missing
   OUTPUT_VARIABLE missing OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 if(missing)

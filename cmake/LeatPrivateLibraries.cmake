@@ -1,6 +1,6 @@
 # LEAT_PRIVATE_LIBRARIES: the libraries that leat uses become a part of libleat, where no other library of the program sees or
-# replaces them: archives that from_sources/build makes of Debian's own, or from its sources.
-# Included before the find_package calls, which then find these; leat_private_targets() after them;
+# replaces them. They are archives that from_sources/build makes from Debian's own archives, or from its sources.
+# Include this before the find_package calls, which then find these; call leat_private_targets() after them, and
 # leat_hide_libraries(<target>) for everything that contains them.
 
 if(LEAT_PRIVATE_LIBRARIES AND LEAT_SANITIZE)
@@ -20,10 +20,10 @@ if(LEAT_PRIVATE_LIBRARIES)
   set(ZLIB_LIBRARY_RELEASE "${private_libraries}/libz.a")
   set(ZSTD_LIBRARY "${private_libraries}/libzstd.a")
   set(UTF8PROC_LIBRARY "${private_libraries}/libutf8proc.a")
-  add_compile_options(-ffunction-sections -fdata-sections) # what nothing uses is left out
+  add_compile_options(-ffunction-sections -fdata-sections) # so that the linker can drop unused ones
 endif()
 
-# Highway and simdjson are found by package files of their own, which name the shared libraries.
+# Highway and simdjson are found through their own package files, which name the shared libraries.
 function(leat_private_targets)
   if(NOT LEAT_PRIVATE_LIBRARIES)
     return()
@@ -37,7 +37,7 @@ function(leat_private_targets)
 endfunction()
 
 function(leat_hide_libraries target)
-  if(LEAT_PRIVATE_LIBRARIES) # text: an archive that is not position-independent is an error
+  if(LEAT_PRIVATE_LIBRARIES) # -z text: an archive that is not position-independent is an error
     target_link_options(${target} PRIVATE LINKER:--exclude-libs,ALL LINKER:-Bsymbolic LINKER:--gc-sections LINKER:-z,text)
   endif()
 endfunction()

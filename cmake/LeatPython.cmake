@@ -1,4 +1,4 @@
-# The Python that the package is built for, and nanobind, which is installed beside it.
+# The Python for which the package is built, and nanobind, which is installed in it.
 find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule)
 execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir
   OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE has_no_nanobind ERROR_QUIET)

@@ -16,21 +16,13 @@ include(GNUInstallDirs)
 
 if(LEAT_SANITIZE)
   add_compile_options(-fsanitize=${LEAT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
-  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang") # a quarter less time for sources that include CAF
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang") # saves a quarter of the time for sources that include CAF
     add_compile_options("-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/sanitizers.ignore")
   endif()
   add_link_options(-fsanitize=${LEAT_SANITIZE})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # its manual: with sanitizers this warning has false positives
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # with sanitizers this warning has false positives, according to GCC's manual
     set(LEAT_SANITIZE_WARNINGS -Wno-maybe-uninitialized)
   endif()
-endif()
-
-include(CheckLanguage)
-check_language(CUDA) # nothing needs it yet
-if(CMAKE_CUDA_COMPILER)
-  message(STATUS "CUDA toolkit: ${CMAKE_CUDA_COMPILER}")
-else()
-  message(STATUS "CUDA toolkit: none, building for the host alone")
 endif()
 
 add_library(leat_warnings INTERFACE)
@@ -42,12 +34,12 @@ target_compile_options(leat_warnings INTERFACE
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   set_property(TARGET leat_warnings PROPERTY INTERFACE_COMPILE_OPTIONS
     -Wall -Wextra -Wpedantic -Wreserved-identifier -Wthread-safety
-    $<$<NOT:$<BOOL:${LEAT_UNITY}>>:-Wshadow> # it would report names of another source in the same unit
+    $<$<NOT:$<BOOL:${LEAT_UNITY}>>:-Wshadow> # in a unity build it would report names of other sources
     $<$<BOOL:${LEAT_WERROR}>:-Werror>)
 endif()
 
-# leat_unity(<target>): if LEAT_UNITY is on, compiles the sources of each folder below the target's own as one; with GROUPS those of
-# several such folders. No two of them may then use one name for different things in unnamed namespaces.
+# leat_unity(<target>): if LEAT_UNITY is on, compiles the sources of each folder below the target's own as one; with GROUPS, those of
+# several such folders. No two of them may then use the same name for different things in unnamed namespaces.
 # leat_unity(<target> BATCH <n>): n adjacent sources of its list.
 function(leat_unity target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "BATCH" "GROUPS")
@@ -72,17 +64,17 @@ function(leat_unity target)
       set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${group}")
     endforeach()
   endif()
-  if(LEAT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # it treats included sources as headers
+  if(LEAT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # g++ treats included sources as headers
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
 endfunction()
 
-# leat_light(<target>): its sources do nothing per sample. In Release they are compiled with -O1, which takes a third less time than
-# -O3.
+# leat_light(<target>): for sources that do nothing per sample. Compiles them in Release with -O1, which takes a third less time
+# than -O3.
 function(leat_light target)
   target_compile_options(${target} PRIVATE
     $<$<CONFIG:Release>:-O1>
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>) # g++ 12 takes members of std::optional for it
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>) # g++ 12 warns about members of std::optional
 endfunction()
 
 # leat_library(<folder> SOURCES <cpp>... [LIGHT_SOURCES <cpp>...] [GROUPS <folder>+<folder>...]
@@ -114,7 +106,7 @@ endfunction()
 
 add_custom_target(thread_tests COMMENT "Programs of the tests with the label threads")
 
-# leat_draw_test(<result> <name> <label>...): whether this unit is among those that LEAT_TEST_SEED draws; without a seed all are.
+# leat_draw_test(<result> <name> <label>...): whether this unit is among those that LEAT_TEST_SEED selects; all are without a seed.
 function(leat_draw_test result name)
   set(limit 3)
   if("process-slow" IN_LIST ARGN)
@@ -136,7 +128,7 @@ endfunction()
 #   Labels all tests of <folder>/<unit>_test.cpp.
 # leat_test_timeout(<seconds> <folder>/<unit>...)
 #   For tests that may take more than a minute. The longest begin first.
-#   Both stand before the leat_tests() that compiles the unit.
+#   Call both before the leat_tests() that compiles the unit.
 function(leat_test_label label)
   foreach(unit IN LISTS ARGN)
     leat_check_unit("${unit}")
@@ -156,7 +148,7 @@ function(leat_check_unit unit)
 endfunction()
 
 # leat_tests(<folder> [UNITS <unit>...] [EXCEPT <unit>...] [NEEDS <target>...] [HELPERS <cpp>...] [LINKS <target>...])
-#   One program, test_<folder>, of all *_test.cpp in <folder> and below, or of the given units alone. ctest lists each test case
+#   One program, test_<folder>, of all *_test.cpp in <folder> and below, or of the given units only. ctest lists each test case
 #   as "<folder of its source>/<sentence>", with the labels and the timeout of its unit.
 function(leat_tests folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "UNITS;EXCEPT;NEEDS;HELPERS;LINKS")
@@ -173,7 +165,7 @@ function(leat_tests folder)
   string(REPLACE "/" "_" program "${program}")
 
   set(compiled)
-  set(groups) # of tests that ctest treats alike: "<folder> <timeout> <label>,<label>..."
+  set(groups) # tests that ctest treats alike: "<folder> <timeout> <label>,<label>..."
   foreach(source IN LISTS sources)
     string(REGEX REPLACE "_test\\.cpp$" "" unit "${source}")
     cmake_path(GET source PARENT_PATH place)
@@ -189,10 +181,10 @@ function(leat_tests folder)
     endif()
     list(APPEND compiled "${source}")
     list(PREPEND labels "${place}")
-    list(JOIN labels "," labels) # Catch's script would split a list; ctest -L searches in the text
+    list(JOIN labels "," labels) # as one text, since Catch's script would split a list; ctest -L searches in it
     set(group "${place} ${timeout} ${labels}")
     list(APPEND groups "${group}")
-    list(APPEND "tags ${group}" "[#${tag}]~[.]") # without hidden ones, which other tests start
+    list(APPEND "tags ${group}" "[#${tag}]~[.]") # without hidden tests, which other tests start
   endforeach()
   if(NOT compiled)
     return()
@@ -214,7 +206,7 @@ function(leat_tests folder)
     list(GET parts 1 timeout)
     list(GET parts 2 labels)
     list(JOIN "tags ${group}" "," tags)
-    # One argument: Catch2 3.7 takes no list for it, and then lists all tests. The tags: support/catch_main.cpp.
+    # The tags are one argument: given a list, Catch2 3.7 lists all tests. They come from support/catch_main.cpp.
     catch_discover_tests(${program} TEST_SPEC "${tags}" TEST_PREFIX "${place}/" DISCOVERY_MODE PRE_TEST
       PROPERTIES TIMEOUT ${timeout} COST ${timeout} LABELS "${labels}")
   endforeach()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian or Ubuntu packages that leat is built from, if they are missing.
 # With the argument "ci" also those that .ci/run needs. Needs no network if all are installed.
-# With the argument "missing" it only prints which are missing of those that the library, the command and the wheel are built from.
+# With the argument "missing" it only prints which packages for the library, the command and the wheel are missing.
 set -euo pipefail
 
 built_from=(

@@ -7,8 +7,8 @@ namespace leat {
 
 namespace {
 
-/// Names, and contents that a text quotes, may hold any bytes: control characters, which a terminal
-/// would act on, are shown as a backslash, x and two digits.
+/// Names, and contents that a text quotes, may hold any bytes. Control characters, which a terminal
+/// would act on, become `\xHH`.
 void append_bytes(std::string& to, std::string_view text) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   for (const char x : text)
@@ -22,8 +22,8 @@ bool begins_character(char x) {
   return (static_cast<unsigned char>(x) & 0xC0) != 0x80;
 }
 
-/// A text that nobody would read to its end, such as a name of a megabyte, is shown without its
-/// middle; `details` has all of it.
+/// Shows a text that nobody would read to its end, such as a name of a megabyte, without its
+/// middle; `details` has all of it. The cuts are at boundaries of UTF-8 characters.
 void append_shown(std::string& to, std::string_view text) {
   constexpr std::size_t most = 2000;
   constexpr std::size_t part = most / 2 - 50;

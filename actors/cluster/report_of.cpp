@@ -12,10 +12,6 @@ namespace {
 /// Of beats, which come every second.
 constexpr std::chrono::seconds silence{3};
 
-std::optional<job_place> place_of(const std::optional<job_position>& x) {
-  return x ? std::optional{job_place{x->epoch, x->step}} : std::nullopt;
-}
-
 cluster_phase phase_of(const cluster_status& x) {
   switch (static_cast<job_phase>(x.phase)) {
   case job_phase::forming:
@@ -52,7 +48,7 @@ rank_report report_of(const rank_status& x, cluster_phase phase,
                  .state = state_of(x, phase),
                  .host = x.host_name,
                  .pid = x.pid,
-                 .at = {x.at.epoch, x.at.step},
+                 .at = x.at,
                  .global_step = x.global_step,
                  .silent = std::chrono::nanoseconds{x.silent_ns},
                  .has_come_back = x.has_come_back,
@@ -81,9 +77,9 @@ cluster_report report_of(const std::string& address, const cluster_status& x) {
                     .term = x.term,
                     .reason = x.reason,
                     .wanted = wanted_by(x.rules),
-                    .start = place_of(x.start),
-                    .stored = place_of(x.stored),
-                    .collecting = place_of(x.target),
+                    .start = x.start,
+                    .stored = x.stored,
+                    .collecting = x.target,
                     .sets = x.sets,
                     .store_failures = x.store_failures,
                     .store_failure = x.store_failure};
@@ -98,39 +94,14 @@ cluster_report report_of(const std::string& address, const cluster_status& x) {
 }
 
 std::string_view to_string(cluster_phase x) noexcept {
-  switch (x) {
-  case cluster_phase::forming:
-    return "forming";
-  case cluster_phase::running:
-    return "running";
-  case cluster_phase::over:
-    return "over";
-  case cluster_phase::failed:
-    return "failed";
-  }
-  return "";
+  constexpr std::string_view names[] = {"forming", "running", "over", "failed"};
+  return names[static_cast<std::size_t>(x)];
 }
 
 std::string_view to_string(rank_state x) noexcept {
-  switch (x) {
-  case rank_state::unheard:
-    return "unheard";
-  case rank_state::loading:
-    return "loading";
-  case rank_state::running:
-    return "running";
-  case rank_state::silent:
-    return "silent";
-  case rank_state::disconnected:
-    return "disconnected";
-  case rank_state::done:
-    return "done";
-  case rank_state::failed:
-    return "failed";
-  case rank_state::ended:
-    return "ended";
-  }
-  return "";
+  constexpr std::string_view names[] = {"unheard",      "loading", "running", "silent",
+                                        "disconnected", "done",    "failed",  "ended"};
+  return names[static_cast<std::size_t>(x)];
 }
 
 } // namespace leat

@@ -20,7 +20,6 @@ class batch_slot;
 struct job_progress;
 class lease_desk;
 class loader_job;
-class loader_seat;
 
 /// Bytes of any length, one value per row: row i is values[offsets[i] .. offsets[i + 1]).
 struct ragged_view {
@@ -117,7 +116,7 @@ private:
   friend class loader;
   friend class loader_job;
   friend class run_log;
-  class loader_seat;
+  friend class shared_seat;
 
   batch() = default;
   void swap(batch& other) noexcept;
@@ -163,7 +162,7 @@ public:
 private:
   friend class loader;
   friend class loader_job;
-  class loader_seat;
+  friend class shared_seat;
   batch batch_;
 };
 

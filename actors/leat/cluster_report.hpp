@@ -1,6 +1,7 @@
 #pragma once
 
 #include <leat/export.hpp>
+#include <leat/job_position.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -10,14 +11,6 @@
 #include <vector>
 
 namespace leat {
-
-/// A place in a job: at this batch of this epoch.
-struct job_place {
-  std::uint64_t epoch = 0;
-  std::uint64_t step = 0;
-
-  friend bool operator==(const job_place&, const job_place&) = default;
-};
 
 enum class cluster_phase : std::uint8_t {
   /// The job waits for ranks, or for places of lost ones to become free.
@@ -58,7 +51,7 @@ struct rank_report {
   std::string host = {};
   std::uint64_t pid = 0;
   /// Its trainer is done with all batches before.
-  job_place at = {};
+  job_position at = {};
   /// The step of the job there; none before it has loaded its snapshot.
   std::optional<std::uint64_t> global_step = {};
   /// Steps behind the rank that is furthest.
@@ -98,7 +91,6 @@ struct ranks_wanted {
 };
 
 /// A job of several processes, as its coordinator sees it.
-/// Large because it is all that there is to see.
 struct cluster_report {
   /// Where the coordinator was asked.
   std::string address = {};
@@ -114,10 +106,10 @@ struct cluster_report {
   /// None: no process has come yet.
   std::optional<ranks_wanted> wanted = {};
   /// The snapshot that the term began with; none: the job's beginning.
-  std::optional<job_place> start = {};
+  std::optional<job_position> start = {};
   /// The newest snapshot of the whole job, and the one that is being collected.
-  std::optional<job_place> stored = {};
-  std::optional<job_place> collecting = {};
+  std::optional<job_position> stored = {};
+  std::optional<job_position> collecting = {};
   /// Directory of the job's snapshots; empty: not known, or none are saved.
   std::string sets = {};
   /// How often a snapshot could not be stored, and why the last time.

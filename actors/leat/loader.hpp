@@ -7,6 +7,7 @@
 #include <leat/mix_counts.hpp>
 #include <leat/patience.hpp>
 #include <leat/pipeline.hpp>
+#include <leat/resume_point.hpp>
 #include <leat/runtime.hpp>
 #include <leat/trace.hpp>
 
@@ -23,25 +24,8 @@
 
 namespace leat {
 
-/// Failures on purpose, for demonstrations and drills.
-struct fault_drill {
-  /// A worker takes this much longer for each row.
-  struct delay {
-    std::size_t worker = 0;
-    std::chrono::milliseconds by{0};
-  };
-  /// A worker dies, once, at the first row that it gets at or after the position, in the rank that
-  /// owns the position. If there are several deaths for one worker, each next one is for the worker
-  /// that takes its place.
-  struct death {
-    std::size_t worker = 0;
-    std::uint64_t position = 0;
-  };
-  std::vector<delay> slow = {};
-  /// A function throws at these positions of every epoch.
-  std::vector<std::uint64_t> throw_at = {};
-  std::vector<death> deaths = {};
-};
+class loader_seat;
+struct fault_drill;
 
 /// As many workers as the trainer needs so that it does not wait, within the cores that the process
 /// may use (its affinity and its control group), shared with its other loaders: the loader adds and
@@ -52,7 +36,6 @@ inline constexpr std::size_t automatic = SIZE_MAX;
 /// if its control group says so; at least 1.
 LEAT_API std::size_t usable_cores();
 
-/// Large because it is the list of all options.
 struct loader_options {
   /// This process among `world_size` trainer processes.
   std::uint64_t rank = 0;
@@ -112,7 +95,8 @@ struct loader_options {
   std::shared_ptr<std::pmr::memory_resource> batch_memory = {};
   /// What the loader runs in. Empty: the process's own, which the first loader begins.
   std::shared_ptr<leat::runtime> runtime = {};
-  fault_drill fault = {};
+  /// For drills: see <leat/testing.hpp>. Empty: none.
+  std::shared_ptr<const fault_drill> fault = {};
 };
 
 struct restore_options {
@@ -120,16 +104,6 @@ struct restore_options {
   std::vector<std::string> allow = {};
   /// Takes an older complete set if the newest has a torn file.
   bool allow_older = false;
-};
-
-/// Where a loader resumes.
-struct resume_point {
-  std::uint64_t epoch = 0;
-  std::uint64_t step = 0;
-  std::uint64_t global_step = 0;
-  /// Digest of everything that this rank handed over before; after a restore in another world all
-  /// of it is rank 0's.
-  hash128 digest = {};
 };
 
 struct worker_stats {
@@ -191,7 +165,6 @@ struct pack_stats {
   std::uint64_t padding = 0;
 };
 
-/// Large because it is all that a loader counts.
 struct loader_stats {
   /// One for each worker number: what all workers with that number have done, including those that
   /// died or were removed.
@@ -429,14 +402,13 @@ public:
 private:
   friend class run_log;
 
-  /// Throw in the child of a fork.
+  /// Throws in the child of a fork.
   loader_seat& seat() const;
-  loader_job& job() const;
-  /// And after a shutdown of the runtime.
-  loader_seat& running_seat() const;
-  loader_job& running_job() const;
-  /// And in a cluster.
-  loader_job& lone_job(const char* stage) const;
+  template <class Call>
+  auto here(Call call) const;
+  /// Throws also after a shutdown of the runtime.
+  template <class Call>
+  auto running(Call call) const;
 
   std::unique_ptr<loader_seat> seat_;
 };

@@ -40,7 +40,7 @@ public:
   void shutdown() noexcept;
 
 private:
-  friend class loader_job;
+  friend class job_engine;
 
   /// The process's own, a new one if there is none that runs.
   static std::shared_ptr<runtime> of_process();

@@ -1,4 +1,4 @@
-"""Trains with Accelerate and goes on exactly where it was stopped, on any number of processes:
+"""Trains with Accelerate and continues exactly where it was stopped, on any number of processes:
 
 accelerate launch demos/python/accelerate_training.py CHECKPOINTS [STEPS]
 """
@@ -40,7 +40,7 @@ def main(checkpoints: Path, steps: int) -> None:
                 accelerator.backward(error)
                 optimizer.step()
                 optimizer.zero_grad()
-            # Accelerate does not save gradients that were accumulated so far.
+            # Accelerate does not save gradients that have been accumulated so far.
             if accelerator.sync_gradients and 0 < steps <= batch.global_step + 1:
                 accelerator.save_state(str(checkpoints))
                 return accelerator.print(f"stopped after {batch.global_step + 1} steps")

@@ -1,6 +1,6 @@
-"""Trains a small GPT in torch alone: JSON lines, mixed, tokenized, packed. A run that is killed goes on with the same losses.
+"""Trains a small GPT with only torch: JSON lines, mixed, tokenized, packed. A killed run continues with the same losses.
 
-gpt_training.py DIRECTORY [STEPS]: text, tokenizer and checkpoints lie in the directory; run it again to go on.
+gpt_training.py DIRECTORY [STEPS]: text, tokenizer and checkpoints are in the directory; run it again to continue.
 """
 
 import json
@@ -47,7 +47,7 @@ if (directory / "checkpoint.pt").exists():
     torch.set_rng_state(saved["random"])  # dropout's
 for batch in loader:
     inputs = (torch.from_dlpack(batch.dlpack(x)) for x in ("tokens", "offset", "segment"))
-    labels = torch.from_dlpack(batch.dlpack("labels"))  # -100, which the loss leaves out, where a document ends
+    labels = torch.from_dlpack(batch.dlpack("labels"))  # -100 at the end of a document, which the loss ignores
     loss = torch.nn.functional.cross_entropy(model(*inputs).flatten(0, 1), labels.flatten())
     optimizer.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]

@@ -1,6 +1,6 @@
-"""Trains a linear classifier with JAX on all devices, and resumes exactly where a run before was stopped.
+"""Trains a linear classifier with JAX on all devices, and resumes exactly where an earlier run was stopped.
 
-jax_training.py DIRECTORY [EPOCHS]: data and checkpoints lie in the directory; run it again to go on.
+jax_training.py DIRECTORY [EPOCHS]: data and checkpoints are in the directory; run it again to continue.
 """
 
 import pickle
@@ -29,7 +29,7 @@ data = leat.zip([images, labels]).shuffle(seed=7).batch(48, end="mask")
 def loss_of(weights: jax.Array, batch: dict[str, jax.Array], valid: jax.Array) -> jax.Array:
     pixels = batch["image"].reshape(len(valid), -1) / 255.0
     losses = -jnp.take_along_axis(jax.nn.log_softmax(pixels @ weights), batch["label"][:, None], axis=1)[:, 0]
-    return (losses * valid).sum() / valid.sum()  # rows without a sample count for nothing
+    return (losses * valid).sum() / valid.sum()  # rows without a sample do not count
 
 
 def train_step(weights: jax.Array, batch: dict[str, jax.Array], valid: jax.Array) -> tuple[jax.Array, jax.Array]:

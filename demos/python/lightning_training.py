@@ -1,4 +1,4 @@
-"""Trains with Lightning and goes on exactly where it was stopped, on any number of devices:
+"""Trains with Lightning and continues exactly where it was stopped, on any number of devices:
 
 python demos/python/lightning_training.py CHECKPOINTS [EPOCHS [DEVICES]]
 """

@@ -1,6 +1,6 @@
 """Trains a tiny language model on two mixed sources of text, tokenized and packed; stopped runs resume exactly.
 
-llm_pretraining.py DIRECTORY [STEPS]: data and checkpoints lie in the directory; run it again to go on.
+llm_pretraining.py DIRECTORY [STEPS]: data and checkpoints are in the directory; run it again to continue.
 """
 
 import json

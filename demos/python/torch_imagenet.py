@@ -1,4 +1,4 @@
-"""Trains on images in tar shards, as of ImageNet, and goes on after any batch, on any number of processes:
+"""Trains on images in tar shards, such as ImageNet's, and resumes after any batch, on any number of processes:
 
 torchrun --nproc-per-node 8 demos/python/torch_imagenet.py 'imagenet-train-{000000..000146}.tar' CHECKPOINTS
 """

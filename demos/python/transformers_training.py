@@ -1,6 +1,6 @@
-"""Trains a tiny GPT-2 with the Trainer of Transformers; a run that is killed goes on with the same batches.
+"""Trains a tiny GPT-2 with the Trainer of Transformers; a killed run continues with the same batches.
 
-transformers_training.py DIRECTORY [STEPS]: text and checkpoints lie in the directory; run it again to go on. With
+transformers_training.py DIRECTORY [STEPS]: text and checkpoints are in the directory; run it again to continue. With
 torchrun --nproc-per-node N it trains on N processes, also after a run on another number of them.
 """
 

@@ -32,7 +32,7 @@ public:
     std::vector<std::int64_t> sizes;
     for (std::size_t i = 0; i < N; ++i)
       sizes.push_back(static_cast<std::int64_t>(view.extent(i)));
-    // from_blob does not take const.
+    // from_blob takes no pointer to const.
     return torch::from_blob(
         const_cast<T*>(view.data()), sizes, [kept = lease_](void*) mutable { kept.reset(); },
         torch::CppTypeToScalarType<T>::value);

@@ -1,4 +1,4 @@
-// leat-torch: trains a small network with BatchNorm by libtorch, and resumes exactly where it was
+// leat-torch: trains a small network with BatchNorm in libtorch, and resumes exactly where it was
 // killed.
 //   leat-torch 'data/*.tar' job.pt [STEPS]       STEPS: ends abruptly after this many steps, for a
 //   test

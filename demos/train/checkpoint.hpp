@@ -6,8 +6,8 @@
 
 namespace leat::train {
 
-/// Everything that a killed training resumes from, in one file: so the model's weights and the
-/// position in the data can never come from two different steps.
+/// Everything from which a killed training resumes, in one file, so that the model's weights and
+/// the position in the data can never come from two different steps.
 struct checkpoint {
   /// model::save().
   std::string model;
@@ -19,7 +19,7 @@ struct checkpoint {
 /// Throws `leat::error` (io).
 void write_checkpoint(const std::filesystem::path& file, const checkpoint& x);
 
-/// Throws `leat::error`: not_found, torn_file.
+/// Throws `leat::error` (not_found, torn_file).
 checkpoint read_checkpoint(const std::filesystem::path& file);
 
 } // namespace leat::train

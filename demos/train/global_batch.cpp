@@ -33,7 +33,7 @@ std::map<std::uint64_t, row_place> rows_in_order(const rank_batches& ranks) {
   return rows;
 }
 
-/// Undoes the normalization, to give a picture for people.
+/// Undoes the normalization, to make a picture for viewing.
 rgb_image to_picture(tensor_view<const float, 3> image) {
   const image_options normal;
   rgb_image picture(image.extent(2), image.extent(1));

@@ -38,7 +38,7 @@ struct train_options {
   /// Worker threads of each rank.
   std::size_t workers = 1;
   std::string checkpoint;
-  /// In steps.
+  /// Number of steps between checkpoints.
   std::uint64_t checkpoint_every = 10;
   bool resume = false;
   std::string log;

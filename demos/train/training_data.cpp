@@ -34,7 +34,7 @@ map_function check_label(std::int64_t classes) {
 } // namespace
 
 pipeline training_data(const data_options& options) {
-  // Crops show whole objects rather than details: a grid of 16 x 16 means has no details.
+  // Crops show whole objects rather than details, which a grid of 16 x 16 means does not have.
   const image_options crop{.size = image_size, .scale = {0.5, 1.0}};
   return tar_shards(options.shards)
       .shuffle({.seed = options.seed})

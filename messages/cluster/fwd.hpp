@@ -1,7 +1,7 @@
 #pragma once
 
-// Names every type that the actors of a cluster send, once. The structs travel between processes as
-// bytes (runtime/cluster/message_codec); the atoms stay in one.
+// Declares every type that the actors of a cluster send. The structs travel between processes as
+// bytes (runtime/cluster/message_codec); the atoms stay within a process.
 
 #include "messages/fwd.hpp"
 

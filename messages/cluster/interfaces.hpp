@@ -1,6 +1,6 @@
 #pragma once
 
-// The protocol between the processes of a cluster on one page: read this file to see who says what
+// The protocol between the processes of a cluster on one page: read this file to see who sends what
 // to whom.
 
 #include "messages/cluster/fwd.hpp"
@@ -13,39 +13,40 @@
 
 namespace leat {
 
-/// One per rank: states what the rank has and does, and hears what it may do.
+/// One per rank: reports what the rank has and does, and learns what it may do.
 using member_actor = caf::typed_actor<
     // From the coordinator, in answer to each beat and whenever something has changed.
     caf::reacts_to<cluster_word>,
-    // The trainer's side has something to state.
+    // The trainer's side has something to report.
     caf::reacts_to<say_atom>,
     // Time has passed.
     caf::reacts_to<tick_atom>>;
 
-/// One per job: knows who sits where, since when and from which set; where epochs end; what failed.
+/// One per job: knows who holds which seat, since when and from which set; where epochs end; what
+/// has failed.
 using coordinator_actor = caf::typed_actor<
-    // First on each connection of a rank.
+    // The first message on each connection of a rank.
     caf::reacts_to<cluster_hello>,
     // A rank's whole state, every second or so.
     caf::reacts_to<cluster_beat>,
-    // A piece of a part of a set, as a word has asked for it.
+    // A piece of a part of a set, as a word requested it.
     caf::reacts_to<cluster_part>,
-    // The set at this epoch and step is stored; or the text says why it is not.
+    // The set at this epoch and step is stored, or else the text has the reason why not.
     caf::reacts_to<stored_atom, std::uint64_t, std::uint64_t, std::string>,
     // Time has passed.
     caf::reacts_to<tick_atom>,
-    // Somebody with this token wants to see the job.
+    // An observer with this token asks for the job's status.
     caf::replies_to<look_atom, std::string>::with<cluster_status>>;
 
-/// Beside the coordinator: writes its sets, each into one file.
+/// Runs next to the coordinator and writes its sets, each into one file.
 using set_store_actor = caf::typed_actor<
-    // In order. What became of a set goes to the coordinator, as `stored_atom`.
+    // Carried out in order. The outcome of a set goes to the coordinator, as `stored_atom`.
     caf::reacts_to<set_command>>;
 
-/// One per process: finds out whether somebody listens at an address, which may take seconds. CAF
-/// itself would block all of the process's network.
+/// One per process: finds out whether anyone listens at an address, which may take seconds. CAF
+/// itself would block the whole network of the process meanwhile.
 using dialer_actor = caf::typed_actor<
-    // Answers with what went wrong; empty: somebody listens at host and port.
+    // Returns what went wrong; empty: someone listens at host and port.
     caf::replies_to<dial_atom, std::string, std::uint16_t>::with<std::string>>;
 
 } // namespace leat

@@ -1,7 +1,8 @@
 #pragma once
 
 #include "messages/cluster/job_rules.hpp"
-#include "messages/job_position.hpp"
+
+#include <leat/job_position.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -16,9 +17,9 @@ struct rank_status {
   std::string host_name = {};
   std::uint64_t pid = 0;
   job_position at = {};
-  /// None before it has loaded the set that its term began with.
+  /// None before the process has loaded the set that its term began with.
   std::optional<std::uint64_t> global_step = {};
-  /// Since its last beat.
+  /// Time since its last beat.
   std::uint64_t silent_ns = 0;
   bool is_connected = false;
   bool is_done = false;
@@ -36,8 +37,7 @@ struct waiting_status {
   std::string waits_for = {};
 };
 
-/// What a coordinator answers to those who look at the job.
-/// Large because it is all that there is to see.
+/// A coordinator's answer to an observer of the job.
 struct cluster_status {
   std::uint64_t life = 0;
   std::uint64_t term = 0;

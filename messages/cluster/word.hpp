@@ -3,7 +3,8 @@
 #include "messages/cluster/incarnation.hpp"
 #include "messages/cluster/process_identity.hpp"
 #include "messages/epoch_horizon.hpp"
-#include "messages/job_position.hpp"
+
+#include <leat/job_position.hpp>
 
 #include <cstdint>
 #include <map>
@@ -14,46 +15,47 @@
 
 namespace leat {
 
-/// A rank's seat in a term, as the coordinator states it to its holder.
+/// A rank's seat in a term, as the coordinator tells its holder.
 struct cluster_seat {
-  /// Whom it is meant for: a process that has let go since does not take it.
+  /// The intended holder: a process that has let go of its seat since then does not take it.
   incarnation holder = {};
   std::uint64_t rank = 0;
   std::uint64_t world_size = 1;
-  /// How long the holder may hand over batches, counted from when the beat was sent that the word
-  /// answers.
+  /// How long the holder may hand over batches, counted from the time at which it sent the beat
+  /// that the word answers.
   std::uint64_t lease_ns = 0;
-  /// The stored set that it begins with; none: the job's beginning.
+  /// The stored set to begin with; none: the job's beginning.
   std::optional<job_position> start = {};
-  /// Another process held the seat earlier in this term: its trainer says which batch is next.
+  /// Another process held the seat earlier in this term, so the trainer decides which batch is
+  /// next.
   bool has_come_back = false;
-  /// `start` was stored in this term: the holder goes on from its own part of it, whose sums begin
-  /// where those of the others do.
+  /// `start` was stored in this term: the holder continues from its own part of it, whose sums
+  /// begin where those of the others do.
   bool start_is_of_term = false;
-  /// It hands over no batch at or after this step of the job, so that nobody runs too far ahead.
+  /// The holder hands over no batch at or after this step of the job, so that no rank runs too far
+  /// ahead.
   std::uint64_t step_limit = UINT64_MAX;
 
   friend bool operator==(const cluster_seat&, const cluster_seat&) = default;
 };
 
-/// What a coordinator states to a process: in answer to each of its beats, and whenever something
-/// has changed. Like a beat it is all that there is to say.
-/// Large because each statement is whole.
+/// A coordinator's message to a process: the answer to each of its beats, and also sent whenever
+/// something has changed. Like a beat, each word is complete.
 struct cluster_word {
-  /// The coordinator's life: words of older ones are ignored.
+  /// The coordinator's life: words of older lives are ignored.
   std::uint64_t life = 0;
-  /// Number of the newest beat that it had when it said this.
+  /// Number of the newest beat that it had received by then.
   std::uint64_t echo = 0;
   std::uint64_t term = 0;
-  /// Who holds a seat in a term up to this one lets go of it.
+  /// A process that holds a seat in a term up to this one must let go of it.
   std::uint64_t stop = 0;
   /// Why the newest term began: a line for the log.
   std::string reason = {};
-  /// What the process waits for, as long as it has no seat; for people.
+  /// What the process waits for while it has no seat; for display only.
   std::string waits_for = {};
   std::optional<cluster_seat> seat = {};
 
-  /// What is known of the epochs since the newest stored set.
+  /// What is known about the epochs since the newest stored set.
   std::map<std::uint64_t, epoch_horizon> horizons = {};
   /// Why the job has failed; empty: it has not.
   std::string failure = {};
@@ -64,10 +66,10 @@ struct cluster_word {
 
   /// The set that is being completed.
   std::optional<job_position> target = {};
-  /// From where on the process's part of it is missing, in bytes; none: it is there, or not asked
-  /// for yet.
+  /// Offset in bytes from which the process's part of that set is needed; none: the coordinator has
+  /// all of it, or does not request it yet.
   std::optional<std::uint64_t> needed = {};
-  /// No set at or before this place is collected any more: its parts are of no use.
+  /// No set at or before this place is collected any more: their parts may be dropped.
   std::optional<job_position> given_up = {};
   /// The newest set that is stored.
   std::optional<job_position> stored = {};
@@ -75,10 +77,11 @@ struct cluster_word {
   std::uint64_t store_failures = 0;
   std::string store_failure = {};
 
-  /// Where a newer coordinator has begun: the one that says so ends. Empty: nowhere.
+  /// Address of a newer coordinator; the sender of the word is ending. Empty: there is none.
   std::string moved_to = {};
 
-  /// Processes of the same host that hold seats, and may have ended: it looks whether they have.
+  /// Processes of the same host that hold seats and may have ended: the receiver checks whether
+  /// they have.
   std::vector<std::pair<incarnation, process_identity>> neighbours = {};
 };
 

@@ -15,7 +15,7 @@ namespace leat {
 enum class cause : std::uint8_t {
   /// The content ends before it should: a JPEG without its end marker.
   truncated = 0,
-  /// The content breaks its format.
+  /// The content violates its format.
   corrupt = 1,
   /// A field of zero bytes where content is needed.
   empty = 2,
@@ -35,10 +35,10 @@ inline constexpr std::size_t num_causes = 8;
 
 LEAT_API std::string_view to_string(cause x) noexcept;
 
-/// Reads what `to_string` wrote; empty for anything else.
+/// Reads what `to_string` wrote; nothing for any other text.
 LEAT_API std::optional<cause> parse_cause(std::string_view text) noexcept;
 
-/// A stage throws it to call the current sample bad, with its cause. Anything else that a user
+/// Thrown by a stage to declare the current sample bad, with the cause. Anything else that a user
 /// function throws counts as `cause::function_error`.
 class LEAT_API bad_sample : public std::runtime_error {
 public:

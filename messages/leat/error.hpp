@@ -17,7 +17,7 @@ enum class errc : std::uint8_t {
   invalid_argument = 1,
   /// A file, directory, field or snapshot does not exist.
   not_found,
-  /// The operating system refused a read or write, even after retries where those can help.
+  /// The operating system refused a read or write, even after retries if those can help.
   io,
   /// A stored file is cut short or damaged: tar, index, raw records.
   torn_file,
@@ -31,24 +31,24 @@ enum class errc : std::uint8_t {
   wrong_field,
   /// All batch slots are leased to the caller, so no further batch can ever come.
   leases_exhausted,
-  /// A row outlived two workers, or a process for functions did not begin.
+  /// Two workers died while they made the same row, or a process for functions did not start.
   worker_lost,
   /// A user function has not returned within `stuck_after`.
   stuck,
   /// The epoch has no batch: fewer samples than the end rule needs.
   empty_epoch,
-  /// The machine gives no more of something: threads, memory, descriptors. Never a sample's fault.
+  /// The machine has no more of something: threads, memory, descriptors. Never a sample's fault.
   no_resources,
   /// `loader::interrupt` was called.
   interrupted,
   /// The loader's runtime was shut down, which ended its threads.
   shut_down,
-  /// A call in the child of a fork beside which leat had threads or loaders: these stay behind in
+  /// A call in the child of a fork, at a time when leat had threads or loaders: these exist only in
   /// the parent.
   forked,
-  /// The ranks of a cluster begin anew: at a stored set, or at the job's beginning, perhaps in
-  /// another number. The loader stands there (`loader::position`), and its next call of next() goes
-  /// on from there: load the weights of that step first.
+  /// The ranks of a cluster start again, at a stored set or at the job's beginning, and there may
+  /// be more or fewer of them. The loader is at that place (`loader::position`), and its next call
+  /// of next() continues from there: load the weights of that step first.
   regrouped,
   /// The cluster refuses this process or has failed in another one, or its coordinator cannot be
   /// reached.
@@ -57,7 +57,7 @@ enum class errc : std::uint8_t {
 
 LEAT_API std::string_view to_string(errc code) noexcept;
 
-/// What is known of a failure. Empty fields are left out of the text, which is always one line:
+/// What is known about a failure. Empty fields are left out of the text, which is always one line:
 /// control characters become `\xHH`.
 struct error_details {
   /// Pipeline stage or part of leat: "train_image@1", "tar_shards", "snapshot".
@@ -69,7 +69,7 @@ struct error_details {
   std::optional<std::uint64_t> offset = {};
   std::string got = {};
   std::string needed = {};
-  /// All of several causes or differences. Each has a line of its own after the text.
+  /// If there are several causes or differences, all of them: one line each, after the text.
   std::vector<std::string> list = {};
 };
 

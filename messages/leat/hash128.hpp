@@ -29,7 +29,7 @@ struct LEAT_API hash128 {
 /// 32 hexadecimal digits, the high half first.
 LEAT_API std::string to_string(const hash128& x);
 
-/// Reads what `to_string` wrote; empty for anything else.
+/// Reads what `to_string` wrote; nothing for any other text.
 LEAT_API std::optional<hash128> parse_hash128(std::string_view text);
 
 } // namespace leat

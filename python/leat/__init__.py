@@ -17,7 +17,7 @@ from leat.ragged_rows import Ragged
 from leat.tokenizing import register_tokenizer, tokenize
 from leat.tokenizing import tokenize_of_text as _tokenize_of_text
 
-# A free-threaded Python switches its GIL on for the module, unless it was told not to.
+# A free-threaded Python enables its GIL for the module, unless it was configured not to.
 if not getattr(_sys, "_is_gil_enabled", lambda: True)():
     raise ImportError(
         "leat was imported while PYTHON_GIL=0 or -X gil=0 keeps the GIL switched off; needed: Python without either"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 def main() -> None:
     command = Path(__file__).parent / "bin" / "leat"
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the command would inherit that
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores SIGPIPE, and the command would inherit that
     os.execv(command, ["leat", *sys.argv[1:]])
 
 

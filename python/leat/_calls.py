@@ -1,4 +1,4 @@
-"""Lets calls of the module say what does not fit, and `inspect.signature` read its classes. First of all imports of leat."""
+"""Makes wrong calls of the module report what does not fit, and `inspect.signature` read its classes. Imported first."""
 
 import os
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ def _explain(*call: Any) -> str:
 
 
 class _SignatureOfClass:
-    """The signature of a class, made when it is asked for."""
+    """The signature of a class, computed on access."""
 
     def __get__(self, instance: object, owner: Any) -> "inspect.Signature":
         from leat import _wrong_calls
@@ -25,7 +25,7 @@ class _SignatureOfClass:
 
 
 def _install() -> None:
-    """No function may have been kept before: each is replaced."""
+    """Replaces each function, so that no other module may have imported one before."""
     if "LEAT_STUB" in os.environ:  # a stub has no signatures for wrong calls
         return
     _leat._explain_wrong_calls(_explain)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Columns of Arrow as fields of samples: what becomes of a type, and a column's values as arrays of NumPy."""
+"""Columns of Arrow as fields of samples: what a type becomes, and a column's values as NumPy arrays."""
 
 import importlib
 import json
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 Names = Sequence[str]
 Types = Mapping[str, str]
 
-# The words of `types`, with pyarrow's for them.
+# The names that `types` accepts, with those of pyarrow.
 NUMBERS = {f"{x}{8 * n}": f"{y}{8 * n}" for x, y in (("u", "uint"), ("i", "int")) for n in (1, 2, 4, 8)}
 NUMBERS |= {"f32": "float32", "f64": "float64"}
 
@@ -26,7 +26,7 @@ class Column(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A field of samples: where its values lie, which is a column and then members of structs, and what `types` says of it."""
+    """A field of samples: the path to its values (a column and then members of structs), and its type in `types`."""
 
     name: str
     path: tuple[str, ...]
@@ -151,7 +151,7 @@ def _is_list(type: Any) -> bool:
 
 
 def field_text(x: Field) -> str:
-    """What becomes of a column, however it is stored: "bytes", "float [2, 3]", "ragged int32 []", "json". Empty: nothing."""
+    """What a column becomes, however it is stored: "bytes", "float [2, 3]", "ragged int32 []", "json". Empty: unsupported."""
     type = _stored(x.type)
     if x.wanted is not None:
         return _wanted_text(x)
@@ -181,7 +181,7 @@ def _number_type(word: str) -> Any:
 
 
 def _with_numbers(type: Any, number: Any) -> Any:
-    """The type with other numbers in it; None if it has none."""
+    """The type with its numbers replaced by others; None if it has none."""
     arrow = importlib.import_module("pyarrow")
     type = _stored(type)
     if _is_list(type) or arrow.types.is_fixed_size_list(type):
@@ -199,7 +199,7 @@ def _is_decimal(type: Any) -> bool:
 
 
 def _is_json_list(type: Any) -> bool:
-    """A list that becomes the text of a JSON array."""
+    """Whether it is a list that becomes the text of a JSON array."""
     fixed = importlib.import_module("pyarrow").types.is_fixed_size_list(type)
     return bool(_is_list(type) or fixed) and _is_json_value(type.value_type)
 
@@ -233,7 +233,7 @@ def _text_of(type: Any) -> str:
 
 
 def _tensor_dims(type: Any) -> tuple[int, ...] | None:
-    """Those of Arrow's tensors of one shape, which are stored flat."""
+    """The shape of Arrow's fixed-shape tensors, which are stored flat; None for other types."""
     return tuple(type.shape) if hasattr(type, "storage_type") and hasattr(type, "shape") else None
 
 
@@ -304,7 +304,7 @@ def _as_wanted(name: str, array: Any, wanted: str) -> Any:
         number = _number_type(wanted)
         is_float = wanted.startswith("f")
         if _is_decimal(array.type) and is_float:
-            array = array.cast(arrow.large_string())  # the nearest float, which a cast does not always find
+            array = array.cast(arrow.large_string())  # to get the nearest float, which a direct cast does not always give
         return array.cast(_with_numbers(array.type, number) or number, safe=not is_float)
     except arrow.ArrowInvalid as problem:
         raise ValueError(f'column "{name}" as {wanted} (types): {problem}') from None
@@ -319,7 +319,7 @@ def _json_texts(array: Any) -> Any:
 
 
 def _widened(array: Any) -> Any:
-    """Texts and lists with offsets of 64 bits, so that they can be joined; bytes of one size and views as any others."""
+    """Texts and lists with 64-bit offsets, so that they can be joined; fixed-size bytes and views become ordinary ones."""
     arrow = importlib.import_module("pyarrow")
     types = arrow.types
     type = array.type
@@ -341,7 +341,7 @@ def _numbers(buffer: Any, dtype: Any, begin: int, count: int) -> Any:
 
 
 def _null_rows(array: Any) -> Any:
-    """uint8, 1 for nulls; None if there is none."""
+    """uint8, 1 for nulls; None if there are no nulls."""
     arrow = importlib.import_module("pyarrow")
     if array.null_count == 0:
         return None
@@ -350,7 +350,7 @@ def _null_rows(array: Any) -> Any:
 
 
 def _offsets(array: Any) -> Any:
-    """Those of its rows, in the child's or the bytes' own numbers."""
+    """Offsets of its rows, as indices of the child's elements or of bytes."""
     import numpy as np
 
     if len(array) == 0:

@@ -1,4 +1,4 @@
-"""A loader of a framework: each `iter` is an epoch, and its state says where to resume."""
+"""The base of a framework's loader: each `iter` is an epoch, and its state records where to resume."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ BatchType = TypeVar("BatchType", bound=LeasedBatch)
 
 
 class Epochs(Generic[BatchType]):
-    """Iterates over a leat.Loader epoch by epoch. What a framework has of its own, it says by the three functions below."""
+    """Iterates over a leat.Loader epoch by epoch. What is specific to a framework is in the three functions below."""
 
     def _batch(self, lease: leat.Batch) -> BatchType:
         """The framework's batch over one of leat."""
@@ -30,7 +30,7 @@ class Epochs(Generic[BatchType]):
 
     def _open(self, data: leat.Pipeline, options: Mapping[str, Any]) -> None:
         """Makes the loader; `options` are those of leat.Loader but for `cluster`. Called once, before all else."""
-        if options.get("cluster") is not None:  # after ranks went back, `iter` would leave out the rest of the epoch
+        if options.get("cluster") is not None:  # after ranks have gone back, `iter` would leave out the rest of the epoch
             name = f"{type(self).__module__.removesuffix('._loader')}.{type(self).__name__}"
             raise InvalidArgument(
                 f"a cluster for a {name}, whose epochs and state do not go back with the ranks: give it to a leat.Loader, "
@@ -64,7 +64,7 @@ class Epochs(Generic[BatchType]):
         self._pass += 1
         if self._finished:
             self._finished = False
-            if self._is_loaded:  # the loop that the state was taken in has nothing left
+            if self._is_loaded:  # the state was taken in a loop that has no batches left
                 self._is_loaded = False
                 return iter(())
         elif not (self._is_loaded or self._held or self._facts.is_endless) and self._loader.position().step > 0:
@@ -119,7 +119,7 @@ class Epochs(Generic[BatchType]):
         return _state_dict.to_dict(_state_dict.State(self._parts_of_all(own), finished), epoch)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *, allow: Sequence[str] = ()) -> None:
-        """The next `iter` goes on where the state was taken, with any number of ranks and workers.
+        """The next `iter` continues where the state was taken, with any number of ranks and workers.
 
         `allow`: differences of the pipeline that are accepted, by the names in the error. Raises leat.Error.
         """
@@ -192,7 +192,7 @@ class Epochs(Generic[BatchType]):
         return bytes(self._loader.snapshot())
 
     def _renew(self) -> None:
-        """A loader that has not begun, which can be told where to begin."""
+        """A loader that has not begun, so that its position can be set."""
         self._pass += 1
         self._last = self._held = None
         self._finished = self._is_loaded = False

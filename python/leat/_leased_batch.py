@@ -8,7 +8,7 @@ from leat.errors import InvalidArgument
 
 
 class LeasedBatch(dict[str, Any]):
-    """Field name -> array, with what the batch of leat knows beside its fields."""
+    """Field name -> array, with what the batch of leat has in addition to its fields."""
 
     __slots__ = ("__weakref__", "_lease")
 
@@ -27,11 +27,11 @@ class LeasedBatch(dict[str, Any]):
 
     @property
     def has_lease(self) -> bool:
-        """It is of a loader, and not made by others."""
+        """Whether it came from a loader, and was not made by others."""
         return self._lease is not None
 
     def give_lease(self, lease: leat.Batch) -> None:
-        """For a dict that others made of a batch, as mixed precision does: it knows again what the batch knew."""
+        """Gives a dict that others made from a batch, as mixed precision does, the rest of what the batch had."""
         self._lease = lease
 
     @property

@@ -1,4 +1,4 @@
-"""Pipelines with functions of Python in other processes: their text, and the functions by their importable names."""
+"""Pickles pipelines with Python functions for other processes: as their text, and functions by their importable names."""
 
 import functools
 import pickle
@@ -10,7 +10,7 @@ from leat.errors import InvalidArgument
 
 
 class Part:
-    """What a pipeline has that its text only names: a stage or a source, as arguments of what makes it."""
+    """A stage or a source that a pipeline's text only names, as the arguments with which it was made."""
 
     __slots__ = ("arguments", "kind", "name", "options", "parameters")
 
@@ -24,14 +24,14 @@ class Part:
 
     def content(self) -> bytes:
         """Its arguments as bytes. Raises InvalidArgument for a function that other processes cannot import."""
-        from leat import processes  # not with leat: it brings multiprocessing along
+        from leat import processes  # imported only here, since it imports multiprocessing
 
         for x in (*self.arguments, *self.options.values()):
             processes.check_name(x, f'a pipeline with the {self.kind} "{self.name}" was to be pickled, of the function')
         return processes.pickled_by_name((self.arguments, self.options))
 
 
-# Names that the program made known itself, which need nothing but the text; and what was unpickled, by its bytes.
+# Names that the program has registered itself, for which the text suffices; and what was unpickled, by its bytes.
 registered: set[tuple[str, str]] = set()
 _stages: dict[tuple[str, str], dict[str, Any]] = {}
 _known: dict[tuple[str, str, str], bytes] = {}
@@ -44,7 +44,7 @@ def reduce(text: str, kept: Iterable[Any]) -> tuple[Callable[..., Any], tuple[An
 
 
 def restore(text: str, parts: tuple[tuple[str, str, str, bytes], ...]) -> Any:
-    """The pipeline again, whose names are known in this process from now on."""
+    """The pipeline again; its names are registered in this process from now on."""
     made = []
     for kind, name, parameters, content in parts:
         part = Part(kind, name, parameters, *pickle.loads(content))

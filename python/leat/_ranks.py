@@ -12,10 +12,10 @@ from leat.errors import InvalidArgument
 _log = logging.getLogger("leat")
 _told: set[str] = set()
 
-# Dimensions of a DeviceMesh along which ranks get different samples. Ranks that differ in others (tp, cp, pp) share theirs.
+# Dimensions of a DeviceMesh along which ranks get different samples. Ranks that differ only in others (tp, cp, pp) share them.
 _DATA_DIMENSIONS = ("dp", "ddp", "data", "data_parallel", "dp_replicate", "dp_shard", "replicate", "shard", "fsdp", "hsdp")
 
-# (launcher, rank's variable, world size's variable), in the order in which they are asked.
+# (launcher, variable of the rank, variable of the world size), in the order in which they are tried.
 _LAUNCHERS = (
     ("torchrun (RANK, WORLD_SIZE)", "RANK", "WORLD_SIZE"),
     ("Open MPI (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE)", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
@@ -25,7 +25,7 @@ _LAUNCHERS = (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One process among those that share an epoch; `source` says who told."""
+    """One process among those that share an epoch; `source` names where the numbers come from."""
 
     rank: int
     world_size: int
@@ -48,7 +48,7 @@ def find_place(
     text = f"rank {found.rank} of {found.world_size}, from {found.source}"
     if text not in _told:
         _told.add(text)
-        # A shell of srun sets its variables for a lone process, too: such a process would read a part of the data only.
+        # An srun shell sets its variables for a lone process, too, which would then read only a part of the data.
         _log.log(logging.WARNING if found.source.startswith("Slurm") and found.world_size > 1 else logging.INFO, text)
     return found
 

@@ -1,4 +1,4 @@
-"""Where a loader's batches would be lost or repeated. Imports nothing: what is not imported cannot be in the way."""
+"""Refuses uses by which a loader's batches would be lost or repeated. Imports nothing: only what is imported can interfere."""
 
 import sys
 
@@ -6,7 +6,7 @@ from leat.errors import InvalidArgument
 
 
 def check_loader(rank: int, world_size: int) -> None:
-    """Asked when a leat.Loader is made, and when it is first iterated. Raises InvalidArgument."""
+    """Called when a leat.Loader is made, and when it is first iterated. Raises InvalidArgument."""
     worker = _torch_worker()
     if worker is not None:
         number, workers = worker
@@ -22,7 +22,7 @@ def check_loader(rank: int, world_size: int) -> None:
 
 
 def refuse_redealing(what: str, instead: str = "") -> None:
-    """Accelerate's own loaders divide what they read among the ranks, which leat has done already."""
+    """Refuses Accelerate's own loaders, which divide what they read among the ranks, as leat has already done."""
     if "accelerate.data_loader" not in sys.modules:
         return
     frame = sys._getframe(1)
@@ -36,7 +36,7 @@ def refuse_redealing(what: str, instead: str = "") -> None:
 
 
 def _torch_worker() -> tuple[int, int] | None:
-    """(number, of how many) in a worker process of a torch DataLoader."""
+    """(number, number of workers) in a worker process of a torch DataLoader; None elsewhere."""
     find = getattr(sys.modules.get("torch.utils.data"), "get_worker_info", None)
     worker = None if find is None else find()
     return None if worker is None else (worker.id, worker.num_workers)

@@ -11,14 +11,14 @@ _VERSION = 1
 
 
 class State(NamedTuple):
-    """Snapshots to restore from, and whether the epoch before was left inside its loop, after its last batch."""
+    """Snapshots to restore from, and whether the state was taken inside the loop over an epoch, after its last batch."""
 
     parts: Sequence[bytes]
     finished: bool
 
 
 def pack(parts: Sequence[bytes]) -> bytes:
-    """Parts as one value: each with its length in front, 8 bytes little-endian."""
+    """Parts as one value: each preceded by its length, 8 bytes little-endian."""
     return b"".join(struct.pack("<Q", len(x)) + x for x in parts)
 
 
@@ -35,7 +35,7 @@ def unpack(packed: bytes) -> list[bytes]:
 
 
 def to_dict(state: State, epoch: int) -> dict[str, Any]:
-    """Plain types: what a checkpoint holds. All parts are of one step."""
+    """The state as plain types, for a checkpoint. All parts are of one step."""
     facts = leat.inspect_snapshot([state.parts[0]])
     return {
         "leat": _VERSION,

@@ -1,4 +1,4 @@
-"""What a call says whose arguments do not fit: which argument, and how it is done here."""
+"""The errors of calls whose arguments do not fit: which argument it is, and what to write instead."""
 
 import ast
 import difflib
@@ -9,7 +9,7 @@ from typing import Any
 
 from leat import _leat
 
-# What other loaders call it, or have it at all.
+# Names of arguments of other loaders, and what to use here.
 _ELSEWHERE = {
     "batch_first": "the first dimension is always that of rows",
     "batch_sampler": "the pipeline has order and batches: data.shuffle(seed=0).batch(32)",
@@ -51,7 +51,7 @@ _VALUES = {
 
 
 def signature_of(nanobind: Sequence[Any]) -> inspect.Signature:
-    """A signature of the module as Python's; annotations are text."""
+    """A signature of the module as an inspect.Signature; annotations are text."""
     text, _, defaults = nanobind
     text = re.sub(r"\\(\d+)", lambda x: f"__defaults__[{x[1]}]", text)
     (function,) = ast.parse(f"{text}: ...").body
@@ -88,7 +88,7 @@ def _text(x: ast.expr) -> str:
 
 
 def signature_of_class(x: Any) -> inspect.Signature:
-    """That of its constructor, without what is made."""
+    """The signature of its constructor, without `self`."""
     of = signature_of(x.__init__.__nb_signature__[0])
     return of.replace(parameters=list(of.parameters.values())[1:], return_annotation=inspect.Signature.empty)
 
@@ -137,7 +137,7 @@ def _problem(of: Sequence[inspect.Parameter], bound: Bound, args: Sequence[Any],
     if missing := [x for x in of if x.default is x.empty and x.name not in has]:
         return "was called without " + ", ".join(f"{x.name}: {x.annotation}" for x in missing)
     wrong = [(x, value) for x, value in bound if _is_right(x, value) is False]
-    # What has the right type can still be out of range: a negative number, another name for a type of elements.
+    # A value of the right type can still be out of range: a negative number, an unknown name of an element type.
     wrong = wrong or [(x, value) for x, value in bound if isinstance(value, int) and not 0 <= value < 2**63]
     wrong = wrong or [(x, value) for x, value in bound if x.name == "dtype"]
     if wrong:

@@ -56,7 +56,7 @@ def load_state(accelerator: Any, directory: str | os.PathLike[str] | None = None
 
 
 def prepare(loader: DataLoader) -> None:
-    """What Accelerator.prepare() makes happen: batches go to the accelerator's device, if the loader was given none."""
+    """The effect of Accelerator.prepare(): batches go to the accelerator's device, unless the loader was given one."""
     state = PartialState()
     if not loader.is_placed and (loader.rank, loader.world_size) != (state.process_index, state.num_processes):
         raise InvalidArgument(
@@ -69,7 +69,7 @@ def prepare(loader: DataLoader) -> None:
 
 
 def _gather_for_metrics(self: Any, input_data: Any, use_gather_object: bool = False) -> Any:
-    """Accelerate's own, which would cut off the last rows of the last batch: for leat's loaders, exactly the valid rows."""
+    """Replaces Accelerate's own, which would cut rows off the last batch: for leat's loaders, gives exactly the valid rows."""
     if isinstance(self.gradient_state.active_dataloader, DataLoader):
         return gather_for_metrics(self, input_data, use_gather_object=use_gather_object)
     return _accelerates_own(self, input_data, use_gather_object)

@@ -144,4 +144,4 @@ def _progress_of_epoch(loader: Any, options: dict[str, Any]) -> Iterator[Any]:
     with _optional("tqdm.auto").tqdm(total=total, unit="batch", desc=f"epoch {loader.epoch}", **options) as bar:
         for batch in loader:
             yield batch
-            bar.update(batch.step + 1 - bar.n)  # the rest of an epoch begins within it
+            bar.update(batch.step + 1 - bar.n)  # the first step is not 0 for the rest of an epoch

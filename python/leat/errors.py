@@ -1,4 +1,4 @@
-"""What leat raises, and how exceptions of your functions are told."""
+"""What leat raises, and how exceptions of your functions are reported."""
 
 import inspect
 import traceback
@@ -88,12 +88,12 @@ def one_line(problem: BaseException, trace: TracebackType | None) -> str:
 
 
 def as_utf8(text: str) -> str:
-    """A text with its lone surrogates, which UTF-8 does not have, as \\udXXX."""
+    """A text with its lone surrogates, which UTF-8 cannot encode, written as \\udXXX."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def num_arguments(function: Callable[..., Any], most: int) -> int:
-    """Positional arguments that a function takes, at most `most`; one if it does not say."""
+    """How many positional arguments a function takes, at most `most`; one if that is unknown."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

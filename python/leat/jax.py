@@ -178,7 +178,7 @@ def _check_rows(rows: int, sharding: Sharding) -> None:
 
 
 def _check_integers(name: str, values: Any) -> None:
-    """Without jax_enable_x64 JAX keeps the low 32 bits of an integer, and says nothing."""
+    """Refuses 64-bit integers that do not fit: without jax_enable_x64, JAX silently keeps the low 32 bits."""
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or jax.config.jax_enable_x64 or values.size == 0:
         return
     kept = np.iinfo(np.int32 if values.dtype.kind == "i" else np.uint32)

@@ -30,23 +30,23 @@ if _missing := [x for x in ("is_resuming", "setup_data", "restarted_mid_epoch") 
     )
 
 _NONE = {"ready": 0, "started": 0, "processed": 0, "completed": 0}
-_NOTE = "lightning"  # in a loader's state: what the loops must know beside the position
+_NOTE = "lightning"  # key in a loader's state for what the loops must know in addition to the position
 
 
 class Resume(Callback):  # type: ignore[misc]
-    """Makes checkpoints of a Trainer hold where each leat.torch.DataLoader resumes, and `fit(ckpt_path=...)` go on there.
+    """Makes checkpoints of a Trainer hold where each leat.torch.DataLoader resumes, and `fit(ckpt_path=...)` continue there.
 
     The position is that after the batch that was trained last: Lightning may have fetched one more. A run that ended in the
-    middle of an epoch (an exception, Timer, max_steps) goes on in the middle of it; one that was saved at an epoch's end goes
-    on with the next epoch. Ranks, workers and devices may change. `allow`: differences of the pipeline that are accepted, by
-    the names in the error. Raises InvalidArgument where batches would be lost or repeated.
+    middle of an epoch (an exception, Timer, max_steps) continues in the middle of it; one that was saved at an epoch's end
+    continues with the next epoch. Ranks, workers and devices may change. `allow`: differences of the pipeline that are
+    accepted, by the names in the error. Raises InvalidArgument where batches would be lost or repeated.
     """
 
     def __init__(self, *, allow: Sequence[str] = ()) -> None:
         self.allow = list(allow)
-        self._states: dict[int, Mapping[str, Any]] = {}  # that a checkpoint has, until their loaders are there
+        self._states: dict[int, Mapping[str, Any]] = {}  # of a checkpoint, until their loaders exist
         self._loaded = 0
-        self.is_asked = False  # a loop of this Trainer that leat knows has begun a loader
+        self.is_asked = False  # whether a loop of this Trainer that leat knows has begun a loader
         self._readers: dict[int, _Reader] = {}
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
@@ -54,7 +54,7 @@ class Resume(Callback):  # type: ignore[misc]
         self._states, self._loaded, self._readers, self.is_asked = {}, 0, {}, False
 
     def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Exchanges the positions after the batch that was fetched last for those after the one that was trained last."""
+        """Replaces the positions after the last fetched batch by those after the last trained batch."""
         states = checkpoint["loops"]["fit_loop"]["state_dict"].get("combined_loader")
         if not states:
             return
@@ -64,7 +64,7 @@ class Resume(Callback):  # type: ignore[misc]
                 states[i] = loader.reader.state(bool(trainer.validating))
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Keeps the positions until their loaders are there, and makes Lightning's counters fit them."""
+        """Keeps the positions until their loaders exist, and makes Lightning's counters match them."""
         if trainer.state.fn != "fit" or "loops" not in checkpoint:
             return
         fit = checkpoint["loops"]["fit_loop"]
@@ -78,7 +78,7 @@ class Resume(Callback):  # type: ignore[misc]
         if states:
             _correct(fit, states[0][_NOTE], bool(trainer.enable_validation))
         if len(states) == len(every):
-            fit["state_dict"]["combined_loader"] = []  # Lightning would load them at some of the times only
+            fit["state_dict"]["combined_loader"] = []  # Lightning would load them only sometimes
         self._states, self._loaded = dict(enumerate(states)), len(states)
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
@@ -102,7 +102,7 @@ class Resume(Callback):  # type: ignore[misc]
             reader.count_from_here(loop)
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
-        """Gives a batch that a precision such as "bf16-true" made a new dict of what else it knew."""
+        """Restores what a batch has in addition to its fields, after a precision such as "bf16-true" made a new dict of it."""
         for part, loader in zip(_parts(batch), trainer.fit_loop._combined_loader.flattened, strict=False):
             if isinstance(loader, DataLoader) and loader.reader is not None:  # None: it was refused
                 _give_lease(part, loader.reader.current())
@@ -118,9 +118,9 @@ class Resume(Callback):  # type: ignore[misc]
     on_test_batch_start = on_predict_batch_start = on_validation_batch_start
 
     def open(self, loader: DataLoader, number: int) -> None:
-        """Puts a loader where the checkpoint has it, or, if a hook made it anew in this run, where the one before it ended.
+        """Moves a loader to its place in the checkpoint, or, if a hook made it anew in this run, to where the last one ended.
 
-        `number`: among the leat loaders that train.
+        `number`: its index among the leat loaders that train.
         """
         before = self._readers.get(number)
         if (state := self._states.pop(number, None)) is not None:
@@ -134,25 +134,25 @@ class Resume(Callback):  # type: ignore[misc]
 
 
 class _Reader:
-    """What a Trainer has taken of a loader in one pass (an epoch of Lightning), which it may not have trained yet."""
+    """What a Trainer has taken from a loader in one pass (an epoch of Lightning), and may not have trained yet."""
 
     def __init__(self, loader: DataLoader, before: Mapping[str, Any]) -> None:
         self._loader = loader
-        self._before = before  # where the loader stands as long as nothing was trained
-        self._last: leat.Batch | None = None  # the one that was trained last in earlier passes
-        self._taken: deque[tuple[int, leat.Batch]] = deque()  # from the one that was trained last on, numbered in the pass
+        self._before = before  # where the loader is as long as nothing was trained
+        self._last: leat.Batch | None = None  # the last batch that was trained in earlier passes
+        self._taken: deque[tuple[int, leat.Batch]] = deque()  # from the last trained batch on, numbered within the pass
         self._count = 0
         self._batches: Iterator[Batch] = iter(())
         self._loop: Any = None
         self._start = 0
 
     def count_from_here(self, loop: Any) -> None:
-        """Nothing of the pass was trained yet."""
+        """Whether nothing of the pass was trained yet."""
         self._loop = loop
         self._start = _trained(loop)
 
     def begin(self, loop: Any) -> Iterator[Batch]:
-        """A pass. What an earlier one took is given again, if nothing of it was trained: Lightning may begin one twice."""
+        """Begins a pass. If nothing of an earlier one was trained, hands out its batches again: Lightning may begin twice."""
         if self._count > 0 and self._trained_here() == 0:
             self.count_from_here(loop)
             return self._hand_out([lease for _, lease in self._taken])
@@ -173,7 +173,7 @@ class _Reader:
         return {**self._loader.state_dict(after=Batch((), lease)), _NOTE: note}
 
     def current(self) -> leat.Batch | None:
-        """The one that is trained next, or now."""
+        """The batch that is trained next, or now."""
         number = self._trained_here() + 1
         return next((lease for n, lease in self._taken if n == number), None)
 
@@ -196,14 +196,14 @@ class _Reader:
 
 
 class _Evaluation:
-    """The batches that a validation, test or prediction has taken last; it fetches at most one ahead."""
+    """The batches that a validation, test or prediction took last; it fetches at most one ahead."""
 
     def __init__(self, loader: DataLoader) -> None:
         self._loader = loader
         self._taken: deque[tuple[int, leat.Batch]] = deque(maxlen=2)
 
     def begin(self) -> Iterator[Batch]:
-        """The first epoch."""
+        """Iterates over the first epoch."""
         if self._loader.position().global_step > 0:
             self._loader.rewind()
         for number, batch in enumerate(self._loader.begin()):
@@ -211,12 +211,12 @@ class _Evaluation:
             yield batch
 
     def of_number(self, number: int) -> leat.Batch | None:
-        """By its number in this loader's epoch."""
+        """The batch with this number in this loader's epoch."""
         return next((lease for n, lease in self._taken if n == number), None)
 
 
 def _parts(batch: Any) -> Sequence[Any]:
-    """What each of several train loaders gave, in their order; of one loader its batch."""
+    """What each train loader gave, in their order; for a single loader, its batch."""
     if isinstance(batch, dict) and not isinstance(batch, Batch):
         return list(batch.values())
     return batch if isinstance(batch, (list, tuple)) else [batch]
@@ -228,9 +228,9 @@ def _give_lease(batch: Any, lease: leat.Batch | None) -> None:
 
 
 def iterate(loader: DataLoader, loop: Any) -> Iterator[Batch]:
-    """What a loop of a Trainer gets when it iterates a loader, also once more within a pass over several loaders.
+    """What a loop of a Trainer gets when it iterates a loader, perhaps again within a pass over several loaders.
 
-    What is refused is raised with the first batch: raised here, Lightning would put an error of its own in its place.
+    A refusal is raised with the first batch: if it were raised here, Lightning would replace it by an error of its own.
     """
     try:
         return _begin(loader, loop)
@@ -262,7 +262,7 @@ def _begin(loader: DataLoader, loop: Any) -> Iterator[Batch]:
 
 
 def _evaluate(loader: DataLoader) -> Iterator[Batch]:
-    """Every validation, test and prediction is the first epoch, so that neither sanity checks nor a resume change them."""
+    """Every validation, test and prediction reads the first epoch, so that sanity checks and resuming do not change it."""
     _refuse_two_uses(loader, _Reader)
     loader.reader = _Evaluation(loader)
     return loader.reader.begin()  # type: ignore[no-any-return]
@@ -276,7 +276,7 @@ def _refuse_two_uses(loader: DataLoader, other: type) -> None:
 
 
 def _settle(loader: DataLoader, trainer: Any) -> None:
-    """The loader may have been made before the Trainer knew, or told anybody, the rank of this process."""
+    """Sets the rank: the loader may have been made before the Trainer knew, or published, the rank of this process."""
     if loader.is_placed:
         return
     place = trainer.distributed_sampler_kwargs or {"rank": 0, "num_replicas": 1}
@@ -285,7 +285,7 @@ def _settle(loader: DataLoader, trainer: Any) -> None:
 
 
 def _check(loader: DataLoader, loop: Any, resume: Resume | None) -> int:
-    """Refuses what would lose or repeat batches. The number of the loader among the leat loaders that train."""
+    """Refuses what would lose or repeat batches. Returns the index of the loader among the leat loaders that train."""
     trainer, combined = loop.trainer, loop._combined_loader
     if trainer.overfit_batches > 0:
         raise InvalidArgument(
@@ -333,7 +333,7 @@ def _never_resumed(batches: Iterator[Batch], loop: Any) -> Iterator[Batch]:
 def _load(loader: DataLoader, state: Mapping[str, Any], allow: Sequence[str]) -> None:
     loader.load_state_dict(state, allow=allow)
     if state[_NOTE]["next"]:
-        loader.begin()  # the one that follows leaves the rest of the epoch out, as it did in the run that was saved
+        loader.begin()  # the next one leaves out the rest of the epoch, as in the run that was saved
     loader.reader = _Reader(loader, state)
 
 
@@ -342,21 +342,21 @@ def _loaders(loop: Any) -> list[DataLoader]:
 
 
 def _trained(loop: Any) -> int:
-    """Batches that the loop has trained, in all its runs, with a checkpoint's."""
+    """Number of batches that the loop has trained in all its runs, including those of a checkpoint."""
     return int(loop.epoch_loop.batch_progress.total.processed)
 
 
 def _correct(fit: dict[str, Any], note: Mapping[str, bool], validates: bool) -> None:
-    """Makes the counters of a checkpoint such that a pass goes on, or the next one begins, where the loaders do."""
+    """Adjusts the counters of a checkpoint so that a pass continues, or the next one begins, where the loaders do."""
     epochs, batches = fit["epoch_progress"], fit["epoch_loop.batch_progress"]
-    fit["epoch_loop.val_loop.batch_progress"]["current"].update(_NONE)  # a validation that was begun is done from its start
+    fit["epoch_loop.val_loop.batch_progress"]["current"].update(_NONE)  # an interrupted validation is done again from its start
     if not note["over"]:
         if epochs["current"]["processed"] == epochs["current"]["ready"] and batches["current"]["processed"] > 0:
-            for part in (epochs["total"], epochs["current"]):  # Lightning takes an epoch that was stopped for a whole one
+            for part in (epochs["total"], epochs["current"]):  # Lightning counts an epoch that was stopped as a whole one
                 part.update(processed=part["ready"] - 1, completed=part["ready"] - 1)
         return
     if note["validating"] and validates:
-        return  # the rest of the epoch is its end
+        return  # only the end of the epoch is left
     if batches["total"]["completed"] < batches["total"]["processed"]:
         fit["epoch_loop.state_dict"]["_batches_that_stepped"] += 1
     for part in (epochs["total"], epochs["current"]):

@@ -1,4 +1,4 @@
-"""Functions of pipelines in processes of their own: what these are begun with, and how they begin and end."""
+"""Processes that run functions of pipelines: with what they are started, and how they start and end."""
 
 import importlib
 import io
@@ -21,7 +21,7 @@ _is_serving = False
 
 
 class Recipe:
-    """Makes the functions of a stage in another process, by `make(*arguments, **options)`."""
+    """Creates the functions of a stage in another process, with `make(*arguments, **options)`."""
 
     def __init__(self, make: Callable[..., Any], *arguments: Any, **options: Any) -> None:
         self._content = (make, arguments, options)
@@ -29,7 +29,7 @@ class Recipe:
             check_name(x, "processes= for")
 
     def begin(self) -> "tuple[Process, int, int, int]":
-        """A new process, this end of its socket, and the files of requests and replies."""
+        """Starts a process; returns it, this end of its socket, and the files of requests and replies."""
         if _is_serving:
             raise InvalidArgument(
                 "processes= within a process that leat began: the program's main module is imported there, so what it does "
@@ -62,7 +62,7 @@ class Process(subprocess.Popen[bytes]):
 
 
 def end(x: Process) -> tuple[str, bool]:
-    """Ends a process that has nothing to do. Says how it ended, and whether by SIGKILL. A fork's parent keeps its own."""
+    """Kills a process that is not needed any more. Returns how it ended, and whether by SIGKILL."""
     x.kill()
     code = x.wait()
     if code >= 0:
@@ -71,16 +71,16 @@ def end(x: Process) -> tuple[str, bool]:
 
 
 def reader_of(source: Any) -> Callable[..., Any]:
-    """What reads the records of an indexed source."""
+    """The function that reads the records of an indexed source."""
     read: Callable[..., Any] = source.read if hasattr(source, "read") else source.__getitem__
     return read
 
 
 def serve(ends: list[int], parent: int) -> None:
-    """What such a process runs, to its end."""
+    """The main function of such a process."""
     global _is_serving
     _is_serving = True
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is for the program
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is handled by the program
     made, refusal = None, ""
     try:
         made = _make(ends[2])
@@ -92,14 +92,14 @@ def serve(ends: list[int], parent: int) -> None:
 
 
 def flush() -> None:
-    """Shows what functions printed."""
+    """Writes out what functions printed."""
     for x in (sys.stdout, sys.stderr):
         if x is not None:
             x.flush()
 
 
 def pickled(x: KeyboardInterrupt | SystemExit) -> bytes:
-    """An exception that ends the job, for the process whose job it is."""
+    """Pickles an exception that ends the job, for the process of the job."""
     try:
         return pickle.dumps(x)
     except Exception:
@@ -107,7 +107,7 @@ def pickled(x: KeyboardInterrupt | SystemExit) -> bytes:
 
 
 def raised(x: bytes) -> Any:
-    """That exception."""
+    """Unpickles that exception."""
     return pickle.loads(x)
 
 
@@ -146,7 +146,7 @@ class _Pickler(pickle.Pickler):
 
 
 def pickled_by_name(x: Any) -> bytes:
-    """Bytes that have functions, also decorated ones, as the names by which they are imported. Raises InvalidArgument."""
+    """Pickles functions, also decorated ones, as the names by which they are imported. Raises InvalidArgument."""
     to = io.BytesIO()
     try:
         _Pickler(to).dump(x)
@@ -156,7 +156,7 @@ def pickled_by_name(x: Any) -> bytes:
 
 
 def _named(module: str, name: str) -> Any:
-    """What is known by the name of a function: the function, or the stage that a decorator made of it."""
+    """What the name of a function refers to: the function, or the stage that a decorator made of it."""
     found: Any = importlib.import_module(module)
     for part in name.split("."):
         found = getattr(found, part, None)

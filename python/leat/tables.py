@@ -90,7 +90,7 @@ def _pyarrow(caller: str) -> Any:
 
 
 def _stamp(path: str) -> tuple[int, int]:
-    """A file with another one is read anew."""
+    """A file's version: if it has changed, the file is read again."""
     found = os.stat(path)
     return found.st_size, found.st_mtime_ns
 
@@ -102,7 +102,7 @@ def _parquet(path: str, size: int, time: int) -> Any:
 
 
 class _Message(NamedTuple):
-    """A record batch in a file: where its message lies."""
+    """A record batch in a file: the place of its message."""
 
     rows: int
     begin: int
@@ -110,7 +110,7 @@ class _Message(NamedTuple):
 
 
 class _Ipc(NamedTuple):
-    """What lies where in an IPC file or stream; the first `head` bytes of a stream are its schema and dictionaries."""
+    """The layout of an IPC file or stream; the first `head` bytes of a stream are its schema and dictionaries."""
 
     schema: Any
     is_file: bool
@@ -120,7 +120,7 @@ class _Ipc(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def _ipc(path: str, size: int, time: int) -> _Ipc:
-    """Walks over the messages, whose bodies are not read."""
+    """Goes through the messages without reading their bodies."""
     arrow = importlib.import_module("pyarrow")
     with open(path, "rb") as opened:
         magic = opened.read(6)
@@ -207,7 +207,7 @@ def _one_line(problem: BaseException) -> str:
 
 
 def _is_of_the_machine(problem: Exception) -> bool:
-    """Whether the machine refused something. Damaged files have sizes that none has, and no error number."""
+    """Whether the machine refused something. Damaged files cause errors of other kinds, without an error number."""
     if isinstance(problem, MemoryError):
         size = re.search(r"of size (\d+) failed", str(problem))
         return size is None or int(size[1]) < 1 << 40

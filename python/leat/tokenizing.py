@@ -106,7 +106,7 @@ def register_tokenizer(name: str, tokenizer: Any) -> None:
 
 
 def tokenize_of_text(parameters: str) -> MapStage:
-    """What `.map("tokenize@1", ...)` of a pipeline's text stands for. Without a hash, any tokenizer of that name will do."""
+    """The map for `.map("tokenize@1", ...)` in a pipeline's text. Without a hash, any tokenizer of that name will do."""
     words = [part.partition("=") for part in parameters.split()]
     values = {key: unquote(value) for key, _, value in words}
     known = {"tokenizer", "hash", "field", "into", "dtype", "add_special_tokens", "max_tokens", "keep_text"}
@@ -172,7 +172,7 @@ def _number(values: dict[str, str], name: str) -> int | None:
 
 def _opened(path: str) -> Any:
     file = os.path.join(path, "tokenizer.json") if os.path.isdir(path) else path
-    if os.path.exists(file) and not os.path.isfile(file):  # a pipe would be waited for
+    if os.path.exists(file) and not os.path.isfile(file):  # opening a pipe would wait
         raise _refusal(f'"{file}", which is not a file', "a tokenizer.json")
     try:
         with open(file, encoding="utf-8") as opened:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
-DATA_FILE = "leat_data.pt"  # in each checkpoint folder: where its data go on
+DATA_FILE = "leat_data.pt"  # in each checkpoint folder: where its data resume
 
 _log = logging.getLogger("leat")
 _VERSION = 1
@@ -52,7 +52,7 @@ class LoaderMixin(_Base):  # type: ignore[misc]
     `loader_options`: options of leat.torch.DataLoader for both; without `workers` it is `args.dataloader_num_workers`, "auto"
     for 0.
 
-    Each checkpoint has a file that says where the data go on, and train(resume_from_checkpoint=...) goes on there, on any
+    Each checkpoint has a file with the place where the data resume, and train(resume_from_checkpoint=...) resumes there, on any
     number of ranks and workers. All ranks save. Raises leat.Error, InvalidArgument for what would lose or repeat batches.
     """
 
@@ -175,7 +175,7 @@ class LoaderMixin(_Base):  # type: ignore[misc]
             self._is_beginning = False
 
     def _newest_complete(self) -> str | None:
-        # The first rank looks for all: ranks that see a folder at different times must not go on from different ones.
+        # The first rank looks for all: ranks that see a folder at different times must not resume from different checkpoints.
         found: list[Any] = [None, None]
         if self.args.process_index == 0:
             try:
@@ -188,7 +188,7 @@ class LoaderMixin(_Base):  # type: ignore[misc]
         return None if path is None else str(path)
 
     def _init_training_state(self, *args: Any, **kwargs: Any) -> Any:
-        # Where the Trainer goes on in its epochs. Its own figures assume that every epoch was trained to its end.
+        # Where the Trainer resumes within its epochs. Its own figures assume that every epoch was trained to its end.
         found = super()._init_training_state(*args, **kwargs)
         if self._job is None or self._saved is None:
             return found
@@ -208,7 +208,7 @@ class LoaderMixin(_Base):  # type: ignore[misc]
         return found
 
     def _save_checkpoint(self, model: Any, trial: Any, *args: Any, **kwargs: Any) -> Any:
-        # Before the rest: trainer_state.json, which comes last, makes a checkpoint complete; then older ones are removed.
+        # Saved before the rest: trainer_state.json, which comes last, completes a checkpoint; then older ones are removed.
         if self._job is not None:
             step = self.state.global_step
             directory = os.path.join(self._get_output_dir(trial=trial), f"checkpoint-{step}")
@@ -251,12 +251,12 @@ class LoaderMixin(_Base):  # type: ignore[misc]
         lease = self._evaluated.handed
         assert lease is not None
         is_loss, self._is_loss_next = self._is_loss_next, False
-        # The Trainer repeats a batch's loss, a single number, as often as its arguments say that the batch has rows.
+        # The Trainer repeats a batch's loss, a single number, by the number of rows per batch in its arguments.
         data = data[:1].repeat(lease.size) if is_loss else _with_all_rows(data, lease)
         return leat.accelerate.gather_for_metrics(self.accelerator, data, Batch((), lease))
 
     def _end(self, loader: "_Loader") -> None:
-        """Its threads end, and Accelerate forgets it: the Trainer has a new loader prepared for each evaluation."""
+        """Ends its threads, and makes Accelerate forget it: the Trainer prepares a new loader for each evaluation."""
         loader.close()
         held = self.accelerator._dataloaders
         held[:] = [x for x in held if x is not loader]
@@ -267,18 +267,18 @@ class Trainer(LoaderMixin, transformers.Trainer):  # type: ignore[misc]
 
 
 class _Loader(DataLoader):
-    """A loader for one train() or one evaluation. Its batches are dicts of tensors, of valid rows alone: `model(**inputs)`."""
+    """A loader for one train() or one evaluation. Its batches are dicts of tensors, only of valid rows: `model(**inputs)`."""
 
     def __init__(
         self, data: leat.Pipeline, columns: frozenset[str] | None, labels: frozenset[str], is_training: bool, **options: Any
     ) -> None:
         super().__init__(data, **options)
         self.handed: leat.Batch | None = None  # the batch that was handed out last
-        self.rows = 0  # valid ones of this rank that were handed out
+        self.rows = 0  # valid rows of this rank that were handed out
         self._columns = columns
         self._labels = labels
         self._is_training = is_training
-        self._place = (0, 0)  # the Trainer's: epoch, step
+        self._place = (0, 0)  # the Trainer's epoch and step
         if is_training:
             _refuse_empty_parts(self._facts, self.world_size)
 
@@ -298,18 +298,18 @@ class _Loader(DataLoader):
             yield self._inputs(batch)
 
     def set_epoch(self, epoch: int) -> None:
-        """Told by the Trainer before each epoch."""
+        """Called by the Trainer before each epoch."""
         self._place = (epoch, self._place[1])
 
     def skipped(self, batches: int) -> "_Loader":
-        """Told by the Trainer where an epoch goes on: the state that was loaded is there already."""
+        """Called by the Trainer with the step where an epoch resumes: the loaded state is there already."""
         self._place = (self._place[0], batches)
         return self
 
     def _check_place(self) -> None:
         at = self.position()
         (epoch, step), self._place = self._place, (self._place[0], 0)
-        # An endless epoch goes on where a callback made the Trainer begin another one.
+        # An endless epoch continues if a callback made the Trainer begin another one.
         if (at.epoch, at.step) != (epoch, step) and not (self._facts.is_endless and step == 0):
             raise InvalidArgument(
                 f"the Trainer is at batch {step} of epoch {epoch}, its leat loader at batch {at.step} of epoch {at.epoch}: "
@@ -326,7 +326,7 @@ class _Loader(DataLoader):
                     f"the field {name}, whose rows have different lengths, for a model: give it one length (pack, a map that "
                     "pads), or leave it out by batch(rows, fields=[...])"
                 )
-            # Losses of torch take int64 alone.
+            # Losses of torch accept only int64.
             is_label = name in self._labels and not (x.is_floating_point() or x.is_complex() or x.dtype == torch.bool)
             inputs[name] = x.long() if is_label else x
         if not inputs:
@@ -344,7 +344,7 @@ class _Loader(DataLoader):
                 f"step {batch.global_step} has no sample for rank {self.rank} of {self.world_size}, which cannot train on "
                 'nothing: end epochs with batch(rows, end="drop") or "cycle", and let bad_samples be "fail" or "substitute"'
             )
-        # Some row has to be there for the model. What comes of it is left out.
+        # The model needs at least one row. Its result is discarded.
         return {
             name: torch.full_like(x, _IGNORED) if name in self._labels and not x.is_floating_point() else x
             for name, x in inputs.items()
@@ -352,7 +352,7 @@ class _Loader(DataLoader):
 
 
 class _Job:
-    """One train(): its loader, and the batch that the weights were trained to."""
+    """One train(): its loader, and the batch up to which the weights were trained."""
 
     def __init__(self, loader: _Loader) -> None:
         self.loader = loader
@@ -361,16 +361,16 @@ class _Job:
         self._trained: leat.Batch | None = None
 
     def fetched(self, step: int) -> None:
-        """The batches after optimizer step number `step` are fetched; those of the steps before are trained."""
+        """Records that the batches for the step after optimizer step `step` are fetched, and those before are trained."""
         self._trained = self._last_of(step)
         self._step, self._fetched = step, self.loader.handed
 
     def state(self, step: int) -> dict[str, Any] | None:
-        """Where the data go on after `step` optimizer steps; None if none was made in this train(). All ranks call it."""
+        """Where the data resume after `step` optimizer steps; None if none was made in this train(). All ranks call it."""
         last = self._last_of(step)
         if last is None:
             return None
-        # In the Trainer's count the next epoch begins with the step after the last batch, not with the end of the loop.
+        # The Trainer counts the next epoch from the step after the last batch, not from the end of the loop.
         return {**self.loader.state_dict(after=Batch((), last)), "finished": False}
 
     def _last_of(self, step: int) -> leat.Batch | None:
@@ -378,7 +378,7 @@ class _Job:
 
 
 class _Saved:
-    """What DATA_FILE has."""
+    """The content of DATA_FILE."""
 
     def __init__(self, global_step: int, accumulation: int, state: dict[str, Any] | None) -> None:
         self.global_step = global_step
@@ -386,12 +386,12 @@ class _Saved:
         self.state = state  # None: the beginning
 
     def write(self, directory: str) -> None:
-        """Into a checkpoint that is not complete before the Trainer has written all of it."""
+        """Writes the file into a checkpoint that is incomplete until the Trainer has written all of it."""
         os.makedirs(directory, exist_ok=True)
-        Path(directory, "trainer_state.json").unlink(missing_ok=True)  # of a checkpoint that was here before
+        Path(directory, "trainer_state.json").unlink(missing_ok=True)  # left by an earlier checkpoint in this folder
         path = Path(directory, DATA_FILE)
         new = path.with_suffix(".new")
-        new.unlink(missing_ok=True)  # of a process that died, or a link that leads elsewhere
+        new.unlink(missing_ok=True)  # left by a dead process, or a link that leads elsewhere
         with open(new, "xb") as file:
             torch.save(
                 {
@@ -408,7 +408,7 @@ class _Saved:
 
     @staticmethod
     def read(directory: str, accumulation: int) -> "_Saved":
-        """Of a checkpoint that a job goes on from. Raises InvalidArgument where it cannot."""
+        """Reads that of a checkpoint from which a job resumes. Raises InvalidArgument where it cannot."""
         if problem := _incomplete(directory):
             raise InvalidArgument(f"{directory}: {problem}: resume from another checkpoint")
         path = Path(directory, DATA_FILE)
@@ -444,7 +444,7 @@ def _newest_complete(output: str) -> str | None:
 
 
 def _incomplete(directory: str) -> str | None:
-    """What a checkpoint lacks, if its save was killed."""
+    """What a checkpoint lacks because its save was killed; None if it is complete."""
     if os.path.exists(os.path.join(directory, "checkpoint-is-incomplete.txt")):
         return "its save at a signal was not finished (checkpoint-is-incomplete.txt)"
     try:
@@ -457,7 +457,7 @@ def _incomplete(directory: str) -> str | None:
 
 
 def _skip_first_batches(dataloader: Any, num_batches: int = 0) -> Any:
-    """Accelerate's own, which would read a leat loader's stand-ins: a leat loader is where its state said."""
+    """Replaces Accelerate's own, which would read a leat loader's stand-ins: a leat loader is already at its place."""
     if isinstance(dataloader, _Loader):
         return dataloader.skipped(num_batches)
     assert _accelerates_own is not None
@@ -468,7 +468,7 @@ transformers.trainer.skip_first_batches = _skip_first_batches
 
 
 def _with_all_rows(data: Any, lease: leat.Batch) -> Any:
-    """Results of a batch's valid rows, at the places of these rows in the batch; zeros elsewhere."""
+    """Results of a batch's valid rows, at the indices of these rows in the batch; zeros elsewhere."""
     if lease.valid_rows == lease.size:
         return data
     rows = torch.tensor(lease.valid).nonzero()[:, 0]
@@ -530,7 +530,7 @@ def _refuse_arguments(args: Any) -> None:
 
 
 def _take_over_rows(data: leat.Pipeline | None, args: Any, ranks: int) -> None:
-    """The Trainer's own figures (samples per second, batch sizes in its log) are to be those of the pipeline."""
+    """Makes the Trainer's own figures (samples per second, batch sizes in its log) those of the pipeline."""
     assert data is not None
     rows = int(leat.epoch_of(data).batch_rows)
     share = max(1, -(-rows // (ranks * max(1, args.n_gpu))))
@@ -548,7 +548,7 @@ def _take_over_rows(data: leat.Pipeline | None, args: Any, ranks: int) -> None:
 
 
 def _refuse_empty_parts(facts: Any, world_size: int) -> None:
-    """At the start, what would end the training at the end of an epoch."""
+    """Refuses at the start what would end the training at the end of an epoch."""
     if world_size == 1 or facts.end != "mask":
         return
     if facts.samples is None:

@@ -9,7 +9,7 @@
 
 namespace leat::python {
 
-/// A batch as Python has it. It shares its lease with all arrays over its memory.
+/// A batch as Python sees it. It shares its lease with all arrays over its memory.
 class batch_value {
 public:
   explicit batch_value(lease x) : lease_(std::make_shared<lease>(std::move(x))) {}
@@ -18,7 +18,7 @@ public:
   const batch& get() const;
   bool is_released() const noexcept { return !lease_; }
   void release() noexcept { lease_.reset(); }
-  /// For an array over the batch's memory: an object that keeps the lease.
+  /// An object that keeps the lease, as the owner of an array over the batch's memory.
   nb::object owner() const;
 
 private:

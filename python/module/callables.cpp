@@ -1,13 +1,13 @@
 #include "python/module/callables.hpp"
 
+#include "runtime/base/threads/mutex.hpp"
+
 #include <leat/error.hpp>
 
 #include <pthread.h>
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <vector>
 
 namespace leat::python {
@@ -17,22 +17,23 @@ namespace {
 std::atomic<bool> has_ended = false;
 std::atomic<int> num_kept = 0;
 
-/// Threads that have a Python state kept, and how many are in Python now.
+/// The threads that keep a Python thread state, and how many are in Python now.
 struct thread_list {
-  std::mutex guard;
-  std::vector<unsigned long> kept;
-  std::condition_variable is_empty;
+  mutex guard;
+  std::vector<unsigned long> kept LEAT_GUARDED_BY(guard);
+  condition_variable is_empty;
   std::atomic<bool> is_waited_for = false;
   std::atomic<int> inside = 0;
 
-  /// Threads may outlive everything.
+  /// Never destroyed: threads may outlive everything.
   static thread_list& get() {
     static auto* const x = new thread_list;
     return *x;
   }
 };
 
-/// A thread's first call keeps its Python state; the last one is here.
+/// Keeps a thread's Python state from its first call until the thread ends, when the destructor
+/// gives it up.
 class kept_state {
 public:
   kept_state() = default;
@@ -42,11 +43,11 @@ public:
     if (!is_kept_ || has_ended)
       return;
     (void)PyGILState_Ensure();
-    PyGILState_Release(PyGILState_LOCKED); // of this call
+    PyGILState_Release(PyGILState_LOCKED); // matches the PyGILState_Ensure above
     PyGILState_Release(first_);
     {
       auto& all = thread_list::get();
-      const std::lock_guard lock{all.guard};
+      const mutex_lock lock{all.guard};
       std::erase(all.kept, thread_);
     }
     --num_kept;
@@ -61,7 +62,7 @@ public:
     is_kept_ = true;
     thread_ = PyThread_get_thread_ident();
     auto& all = thread_list::get();
-    const std::lock_guard lock{all.guard};
+    const mutex_lock lock{all.guard};
     all.kept.push_back(thread_);
     PyEval_SaveThread();
   }
@@ -74,7 +75,7 @@ private:
 
 thread_local kept_state of_this_thread;
 
-/// What the garbage collector sees of them.
+/// The Python object that shows `made_objects` to the garbage collector.
 struct shown_objects {
   std::shared_ptr<made_objects> made;
 };
@@ -114,7 +115,7 @@ void wait_for_kept_states() noexcept {
 gil_held::~gil_held() {
   auto& all = thread_list::get();
   if (--all.inside == 0 && all.is_waited_for) {
-    const std::lock_guard lock{all.guard};
+    const mutex_lock lock{all.guard};
     all.is_empty.notify_all();
   }
   PyGILState_Release(state_);
@@ -124,13 +125,15 @@ void leave_abandoned_calls() {
   auto& all = thread_list::get();
   {
     const nb::gil_scoped_acquire held;
-    const std::lock_guard lock{all.guard};
+    const mutex_lock lock{all.guard};
     for (const auto thread : all.kept)
       PyThreadState_SetAsyncExc(thread, PyExc_SystemExit);
   }
   all.is_waited_for = true;
-  std::unique_lock lock{all.guard};
-  all.is_empty.wait_for(lock, std::chrono::seconds{1}, [&] { return all.inside == 0; });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{1};
+  const mutex_lock lock{all.guard};
+  while (all.inside != 0 && all.is_empty.wait_until(all.guard, end)) {
+  }
 }
 
 void end_python_calls() noexcept {
@@ -153,7 +156,7 @@ std::shared_ptr<nb::handle> made_objects::keep(const std::shared_ptr<made_object
   in->all_.emplace(held.get(), std::move(x));
   return {held.release(), [in](const nb::handle* dropped) {
             if (python_calls_ended())
-              return; // left behind
+              return; // leaked: the interpreter is gone
             const auto state = PyGILState_Ensure();
             in->all_.extract(dropped);
             delete dropped;
@@ -168,7 +171,7 @@ int made_objects::traverse(visitproc visit, void* arg) const {
 }
 
 void bind_made_objects(nb::module_& m) {
-  // In a child of a fork none of these threads is there.
+  // None of these threads exists in the child of a fork.
   (void)pthread_atfork(nullptr, nullptr, [] { num_kept = 0; });
   nb::class_<shown_objects>(m, "_MadeObjects", nb::type_slots(shown_slots));
 }

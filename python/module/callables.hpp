@@ -8,12 +8,12 @@
 
 namespace leat::python {
 
-/// Holds the GIL for a while, in any thread. A thread of leat's keeps its Python state until it
-/// ends: to make one for each call costs more than most functions take.
+/// Holds the GIL while it lives, in any thread. A thread of leat keeps its Python thread state
+/// until the thread ends, since creating one for each call costs more than most functions take.
 class gil_held {
 public:
-  /// Throws `errc::interrupted` once the interpreter ends. Without `keeps` the thread's state is
-  /// made for this time alone: for threads that may outlive all loaders.
+  /// Throws `errc::interrupted` once the interpreter ends. Without `keeps`, the thread state is
+  /// created for this time only: for threads that may outlive all loaders.
   explicit gil_held(bool keeps = true);
   ~gil_held();
   gil_held(const gil_held&) = delete;
@@ -23,22 +23,20 @@ private:
   PyGILState_STATE state_;
 };
 
-/// The interpreter is about to end: Python functions are not called any more, and objects that
-/// threads still hold are left behind. Holds the GIL.
+/// Called before the interpreter ends: from now on no Python function is called, and objects that
+/// threads still hold are leaked. Holds the GIL.
 void end_python_calls() noexcept;
-/// Waits until no thread of leat's has a Python state any more: after loaders have ended, threads
-/// are still on their way out, and must not ask for the GIL of an interpreter that ends. Without
-/// the GIL.
+/// Waits until no thread of leat has a Python state any more: after loaders have ended, threads may
+/// still be finishing, and must not ask for the GIL of an interpreter that ends. Without the GIL.
 void wait_for_kept_states() noexcept;
-/// In its place, where functions do not return: raises SystemExit in them, for those that run
-/// Python code, as a thread that asks for the GIL of an interpreter that has ended is torn out of
-/// C++ code. Others, which wait for something else, never will ask. Without the GIL.
+/// Called instead if functions do not return. Raises SystemExit in those that run Python code: a
+/// thread that asks for the GIL of an interpreter that has ended is killed in the middle of C++
+/// code. Threads that wait for anything else will never ask for it. Without the GIL.
 void leave_abandoned_calls();
 bool python_calls_ended() noexcept;
 
-/// Python objects that C++ uses through borrowed pointers: held by the Python object of the
-/// pipeline or loader, which shows them to the garbage collector. Thus a cycle through C++ is
-/// found.
+/// Python objects that C++ uses through borrowed pointers. The Python object of the pipeline or
+/// loader holds them and shows them to the garbage collector, which thus finds cycles through C++.
 class kept_objects {
 public:
   nb::handle add(nb::object x) {
@@ -49,7 +47,7 @@ public:
     objects_.insert(objects_.end(), x.objects_.begin(), x.objects_.end());
   }
   const std::vector<nb::object>& all() const noexcept { return objects_; }
-  /// None if there is none.
+  /// The first object; None if there is none.
   nb::object first() const { return objects_.empty() ? nb::none() : objects_.front(); }
   int traverse(visitproc visit, void* arg) const {
     for (const auto& x : objects_)
@@ -62,14 +60,14 @@ private:
   std::vector<nb::object> objects_;
 };
 
-/// Objects that functions of Python made for C++ (a worker's own function, a reader), shown to the
-/// garbage collector by whatever keeps those functions. Holds the GIL for all members.
+/// Objects that Python functions made for C++ (a worker's own function, a reader), shown to the
+/// garbage collector by whatever keeps those functions. All members require the GIL.
 class made_objects {
 public:
-  /// A new one, which `keeper` shows to the garbage collector.
+  /// A new object, which `keeper` shows to the garbage collector.
   static std::shared_ptr<made_objects> shown_by(kept_objects& keeper);
 
-  /// Keeps an object as long as the result lives, which any thread may drop.
+  /// Keeps an object as long as the result lives. Any thread may drop the result.
   static std::shared_ptr<nb::handle> keep(const std::shared_ptr<made_objects>& in, nb::object x);
 
   int traverse(visitproc visit, void* arg) const;
@@ -81,12 +79,13 @@ private:
 
 void bind_made_objects(nb::module_& m);
 
-/// An object that a worker's thread made and drops.
+/// Shares an object that a worker's thread drops without holding the GIL, which is acquired for
+/// that.
 template <class T>
 std::shared_ptr<T> dropped_with_gil(std::unique_ptr<T> x) {
   return {x.release(), [](T* dropped) {
             if (python_calls_ended())
-              return; // left behind
+              return; // leaked: the interpreter is gone
             const auto state = PyGILState_Ensure();
             delete dropped;
             PyGILState_Release(state);

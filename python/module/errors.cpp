@@ -16,15 +16,15 @@ namespace leat::python {
 namespace {
 
 /// The KeyboardInterrupt or SystemExit that a function of a pipeline raised, until the trainer's
-/// thread gets it. Guarded by the GIL.
+/// thread takes it. Guarded by the GIL.
 PyObject* raised_in_a_job = nullptr;
 
 nb::object errors_module() {
   return nb::module_::import_("leat.errors");
 }
 
-/// Raises an exception, or what is raised while it is made: Python's code runs for that, and with
-/// it the handlers of signals.
+/// Raises the exception that `make` returns, or the one that is raised meanwhile: making it runs
+/// Python code, and with it the handlers of signals.
 template <class Make>
 void raise(Make make) {
   try {
@@ -59,7 +59,7 @@ bool is_a(nb::handle problem, const char* module, const char* type) {
          != 0;
 }
 
-/// The lack of resources that an OSError tells of.
+/// Whether an OSError reports a lack of resources.
 bool is_of_the_machine(nb::handle problem) {
   const auto number = problem.attr("errno");
   if (!nb::isinstance<nb::int_>(number))
@@ -117,7 +117,8 @@ nb::str as_message(std::string_view text) {
 }
 
 std::string text_of(const nb::python_error& problem) {
-  // There is none where Python's code was not reached: a wrong number of arguments, say.
+  // There is none if no Python code was reached, for example because of a wrong number of
+  // arguments.
   const nb::object trace =
       problem.traceback().is_valid() ? nb::borrow(problem.traceback()) : nb::none();
   try {
@@ -154,6 +155,7 @@ void throw_for_job(nb::python_error& problem) {
   if (is_a(raised, "builtins", "KeyboardInterrupt") || is_a(raised, "builtins", "SystemExit")) {
     throw_through(problem);
   }
+  // A lack of resources ends the job: the sample is not at fault, and must not be skipped as bad.
   if (is_a(raised, "builtins", "MemoryError")
       || (is_a(raised, "builtins", "OSError") && is_of_the_machine(raised)))
     throw error(

@@ -21,7 +21,7 @@ namespace {
 using sides = std::array<std::size_t, 2>;
 using rectangle = std::array<std::size_t, 4>;
 
-/// A decoder with the file that it borrows.
+/// A decoder with the bytes that it borrows.
 struct decoder {
   explicit decoder(const image_decoder_options& options) : of(options) {}
 
@@ -82,7 +82,7 @@ nb::object make(decoder& x, const std::optional<rectangle>& source,
   return as_numpy({pixels, type, dims, owner});
 }
 
-/// Keeps the functions that the rows call.
+/// A bare loop with the functions that its rows call.
 struct measured {
   bare_loop of;
   kept_objects kept;

@@ -1,5 +1,7 @@
 #include "python/module/loader.hpp"
 
+#include <leat/testing.hpp>
+
 #include "python/module/batch.hpp"
 #include "python/module/convert/bytes.hpp"
 #include "python/module/convert/casters.hpp"
@@ -50,7 +52,7 @@ std::size_t number_of(const worker_number& x) {
   return automatic;
 }
 
-/// All ranks' agreements, as an all-gather of Python gives them.
+/// Wraps an all-gather of Python, which returns the agreements of all ranks.
 std::function<std::vector<epoch_agreement>(const epoch_agreement&)> gather_of(nb::handle f) {
   return [f](const epoch_agreement& mine) {
     const gil_held held;
@@ -105,7 +107,7 @@ nb::object next_of(loader_value& x) {
   return found ? nb::cast(batch_value{std::move(found)}) : nb::none();
 }
 
-/// Before anything in a cycle of garbage is taken apart: workers still call its functions.
+/// Python calls this before it takes a garbage cycle apart: workers may still call its functions.
 void finalize(PyObject* x) {
   if (nb::inst_ready(x))
     nb::inst_ptr<loader_value>(x)->close_quietly();
@@ -150,7 +152,7 @@ void construct(loader_value* to, nb::handle_t<pipeline_value> data,
   options.trace = std::move(timeline);
   options.runtime = std::move(in);
   if (fault)
-    options.fault = std::move(*fault);
+    options.fault = drill(std::move(*fault));
   new (to) loader_value(data, std::move(options), std::move(kept));
 }
 

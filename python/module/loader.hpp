@@ -17,16 +17,16 @@
 
 namespace leat::python {
 
-/// A loader with what Python needs beside it.
+/// A loader with what Python needs in addition.
 class loader_value {
 public:
-  /// Takes the pipeline's objects along. Holds the GIL; releases it while the data is opened.
+  /// Keeps the pipeline's objects, too. Holds the GIL, but releases it while the data is opened.
   loader_value(nb::handle data, loader_options options, kept_objects kept);
   ~loader_value();
   loader_value(const loader_value&) = delete;
   loader_value& operator=(const loader_value&) = delete;
 
-  /// Calls a member of the loader without the GIL. Two threads at a time are refused.
+  /// Calls a member of the loader without the GIL. Refuses a second thread at the same time.
   template <class Call>
   auto call(Call what) {
     const in_use used{*this};
@@ -35,25 +35,26 @@ public:
   }
   /// For members that any thread may call.
   loader& get();
-  /// Ends the loader and waits for its threads, unless what a signal's handler raises comes out;
-  /// interrupts a thread that is in a call.
+  /// Ends the loader and waits for its threads, unless a signal's handler raises something, which
+  /// this throws. If another thread is in a call, only interrupts that.
   void close() { end(no_limit); }
-  /// As close(), at any moment; what a handler raises is raised later. It waits for a second at
-  /// most: functions that still run are then waited for by the interpreter's end, and by shutdown.
+  /// Like close(), but may be called at any time; what a handler raises is raised later. It waits
+  /// for at most a second: shutdown and the end of the interpreter wait for functions that still
+  /// run.
   void close_quietly() noexcept;
   bool is_closed() const noexcept { return !job_; }
   std::string repr() const;
-  /// Batches of the whole job. Throws TypeError where they are not known beforehand.
+  /// Number of batches of the whole job. Throws TypeError if it is not known beforehand.
   std::uint64_t num_batches();
-  /// Throws InvalidArgument where something else would give the batches out once more: see
+  /// Throws InvalidArgument if something else would hand out the batches a second time: see
   /// leat/_refusals.py.
   void check_place();
-  /// Interrupts the thread that is in a call; gives what that thread resets. Null in the child of a
-  /// fork, which does not have that thread.
+  /// Interrupts the thread that is in a call, and returns the flag that the thread resets on
+  /// return. Null in the child of a fork, which does not have that thread.
   std::shared_ptr<std::atomic<bool>> interrupt_user();
 
   kept_objects kept;
-  /// Not checked yet in this process.
+  /// Whether check_place() is still due in this process.
   bool is_place_new = true;
   passes loops;
 
@@ -78,25 +79,26 @@ private:
   bool is_endless_ = false;
   std::string text_;
   std::optional<loader> job_;
-  /// Outlives the loader, for the interpreter's end, which waits for the thread that uses it.
+  /// Outlives the loader: the end of the interpreter waits for the thread that uses the loader.
   std::shared_ptr<std::atomic<bool>> is_used_ = std::make_shared<std::atomic<bool>>(false);
   const pid_t process_ = getpid();
 };
 
-/// This process's number among the ranks. One that is left out is 0 of 1: of more, each would take
-/// the same rows.
+/// This process's rank. If it is left out, it is 0 of 1; with more ranks that is an error, since
+/// each process would take the same rows.
 std::uint64_t rank_among(const std::optional<std::uint64_t>& rank, std::uint64_t world_size);
 
 /// Statistics as a dict; times in seconds.
 nb::dict dict_of(const loader_stats& x);
 
-/// Steps that are left out, and weights that change.
+/// Binds the members that leave out steps and change weights.
 void bind_changes_of_order(nb::class_<loader_value>& type);
 
-/// How a loader takes its place among the ranks of a cluster.
+/// Binds the members by which a loader takes its place among the ranks of a cluster.
 void bind_place_in_cluster(nb::class_<loader_value>& type);
 
-/// Before the interpreter ends: closes all loaders, and lets no thread call Python afterwards.
+/// Called before the interpreter ends: closes all loaders, and lets no thread call Python
+/// afterwards.
 void end_loaders();
 
 } // namespace leat::python

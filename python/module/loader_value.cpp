@@ -15,13 +15,13 @@ namespace leat::python {
 
 namespace {
 
-/// Those that live, for the interpreter's end. Guarded by the GIL.
+/// All live loaders, to be ended before the interpreter. Guarded by the GIL.
 std::set<loader_value*>& living() {
   static std::set<loader_value*> all;
   return all;
 }
 
-/// A pipeline's text, whose lines begin with spaces or a dot.
+/// A pipeline's text, whose lines begin with spaces or a dot, on one line.
 std::string on_one_line(const std::string& text) {
   std::string line;
   for (std::size_t i = 0; i < text.size(); ++i)
@@ -38,12 +38,12 @@ loader_value::loader_value(nb::handle data, loader_options options, kept_objects
     : kept(std::move(kept_)), rank_(options.rank), world_size_(options.world_size),
       epochs_(options.epochs), steps_(options.steps) {
   check_place();
-  is_place_new = true; // the place where it is iterated is another one
+  is_place_new = true; // to be checked again where it is iterated, perhaps in another process
   const auto& of = nb::cast<pipeline_value&>(data);
   kept.add(of.kept);
   const pipeline value = of.value;
   if (options.workers == 0 && is_once(value))
-    options.workers = 1; // so that a next() that waits for records can be interrupted
+    options.workers = 1; // so that a next() waiting for records can be interrupted
   without_gil([&] { job_.emplace(value, std::move(options)); });
   is_endless_ = end_of(value) == epoch_end::cycle;
   text_ = on_one_line(to_string(value));
@@ -64,7 +64,7 @@ std::string loader_value::repr() const {
 
 std::uint64_t loader_value::num_batches() {
   constexpr auto most = static_cast<std::uint64_t>(PY_SSIZE_T_MAX);
-  auto all = UINT64_MAX; // of an endless epoch
+  auto all = UINT64_MAX; // for an endless epoch
   if (!is_endless_) {
     const auto each = call(&loader::batches_per_epoch);
     if (!each)
@@ -104,7 +104,7 @@ void loader_value::end(std::chrono::seconds most) {
   job_.reset();
   if (process_ != getpid())
     return;
-  // Functions that still run need their objects.
+  // Functions that still run need their objects, so these are dropped after the loader has ended.
   auto functions = dropped_with_gil(std::make_unique<kept_objects>(kept));
   end_patiently(
       [ended = std::move(ended), functions = std::move(functions)]() mutable {
@@ -158,11 +158,11 @@ std::uint64_t rank_among(const std::optional<std::uint64_t>& rank, std::uint64_t
 void end_loaders() {
   const auto all = living();
   for (auto* x : all) {
-    if (!living().contains(x)) // dropped by a thread meanwhile
+    if (!living().contains(x)) // destroyed by another thread meanwhile
       continue;
     const auto used = x->interrupt_user();
     if (used) {
-      // A daemon thread, say: the interpreter's end would kill it in the middle of C++.
+      // For example a daemon thread: the end of the interpreter would kill it in the middle of C++.
       const nb::gil_scoped_release released;
       used->wait(true);
     }
@@ -170,7 +170,7 @@ void end_loaders() {
       continue;
     try {
       x->close();
-    } catch (const nb::python_error&) { // a second ctrl-C: nobody is left to get it
+    } catch (const nb::python_error&) { // a second ctrl-C, and no caller to raise it in
       end_process();
     }
   }
@@ -182,7 +182,7 @@ void end_loaders() {
     has_abandoned() ? leave_abandoned_calls() : wait_for_kept_states();
   }
   if (has_abandoned())
-    nb::set_leak_warnings(false); // their objects are kept on purpose
+    nb::set_leak_warnings(false); // the objects of abandoned functions are leaked on purpose
   end_python_calls();
 }
 

@@ -31,7 +31,7 @@ void bind_log(nb::module_& m) {
       .def(
           "append",
           [](run_log& to, const batch_value& x) {
-            const auto held = x; // whatever other threads release
+            const auto held = x; // another thread may release x meanwhile
             const nb::gil_scoped_release released;
             to.append(held.get());
           },
@@ -48,7 +48,7 @@ void bind_log(nb::module_& m) {
             kept(text);
           } catch (nb::python_error& problem) {
             const std::string why = problem.what();
-            if (!problem.matches(PyExc_Exception)) // ctrl-C: whoever gives a notice does not throw
+            if (!problem.matches(PyExc_Exception)) // ctrl-C: code that gives a notice cannot throw
               raise_later(std::move(problem));
             throw std::runtime_error(why);
           }

@@ -12,8 +12,7 @@
 
 NB_MODULE(_leat, m) {
   using namespace leat::python;
-  // Which thread holds the GIL is a question with one answer here: PyGILState knows the main
-  // interpreter alone.
+  // There is one GIL here: the PyGILState functions support only the main interpreter.
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0)
     throw std::runtime_error("leat works in a process's first interpreter; needed: a process "
                              "(multiprocessing, subprocess) in place of another interpreter");
@@ -28,8 +27,8 @@ NB_MODULE(_leat, m) {
   bind_pipeline(m);
   bind_sources(m);
   bind_tables(m);
-  bind_functions(m);
   bind_transforms(m);
+  bind_functions(m);
   bind_batch(m);
   bind_cluster(m);
   bind_runtime(m);

@@ -14,7 +14,7 @@ namespace leat::python {
 
 namespace {
 
-/// Keeps the functions that the preview calls.
+/// A preview with the functions that it calls.
 struct preview {
   order_preview value;
   kept_objects kept;

@@ -4,11 +4,12 @@
 
 namespace leat::python {
 
-/// The loops over one loader. A second one, after the last batch, would end without a word.
+/// Watches the loops over one loader: a second loop, after the last batch, would silently get
+/// nothing.
 class passes {
 public:
   void begin() { is_late_ = is_over_; }
-  /// What the loop got: a batch, or the end.
+  /// Records whether the loop got a batch or the end.
   void got(bool some) {
     if (!some && is_late_ && !is_told_) {
       is_told_ = true;

@@ -16,7 +16,7 @@ namespace leat::python {
 
 namespace {
 
-/// The next operator's pipeline, which keeps what the one before it kept.
+/// The pipeline with the next operator, which keeps the same Python objects as the one before it.
 pipeline_value then(const pipeline_value& before, pipeline next) {
   return {std::move(next), before.kept};
 }
@@ -248,7 +248,7 @@ void bind_facts_of_pipelines(nb::module_& m, nb::class_<pipeline_value>& type) {
       .def(
           "__deepcopy__", [](nb::handle_t<pipeline_value> x, nb::handle) { return nb::borrow(x); },
           "memo"_a, nb::sig("def __deepcopy__(self, memo: object) -> Pipeline"))
-      // Pickles of older versions have the text.
+      // For pickles of older versions, which hold the text.
       .def("__setstate__", [](pipeline_value* to, const std::string& text) {
         new (to) pipeline_value(parse(text));
       });

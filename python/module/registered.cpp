@@ -13,7 +13,8 @@ namespace {
 
 thread_local parsing_keeps* innermost = nullptr;
 
-/// What a factory of Python gives for a name in a text, kept while the pipeline lives.
+/// Wraps a Python factory for a name in pipeline texts. What it returns is kept while the pipeline
+/// lives.
 template <class Value>
 auto registered(nb::handle make) {
   return [make](const std::string& parameters) {
@@ -36,7 +37,7 @@ auto registered(nb::handle make) {
   };
 }
 
-/// Registered for as long as the process lives.
+/// Leaks an object that stays registered as long as the process lives.
 nb::handle for_ever(nb::object x) {
   return x.release();
 }

@@ -17,7 +17,7 @@ namespace {
                        + "; needed: " + needed);
 }
 
-/// What has not run yet, and is true whatever it would give.
+/// Objects whose code has not run yet: they are always true, whatever they would return.
 bool is_not_run(nb::handle result) {
   const auto name = name_of_type(result);
   return name == "generator" || name == "coroutine" || name == "async_generator";

@@ -1,4 +1,5 @@
 #include <leat/runtime.hpp>
+#include <leat/testing.hpp>
 
 #include "python/module/convert/casters.hpp"
 #include "python/module/module.hpp"

@@ -81,7 +81,7 @@ nb::bytes as_bytes(std::span<const std::byte> x) {
   return nb::bytes(reinterpret_cast<const char*>(x.data()), x.size());
 }
 
-/// A field as a value of Python; `owner` is that of an array.
+/// A field as a Python value; an array keeps `owner` alive.
 nb::object value_of(const sample& x, const std::string& name, nb::handle owner) {
   const auto bytes = x.bytes(name);
   if (x.is_bytes(name))

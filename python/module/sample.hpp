@@ -22,13 +22,13 @@ struct lent_context {
   context& get() const;
 };
 
-/// Lends samples to Python functions one after the other. Holds the GIL for all members.
+/// Lends samples to Python functions one after the other. All members require the GIL.
 class sample_lender {
 public:
   sample_lender();
 
-  /// Ends the loan when it goes. What the function kept then fails, and is not dangling: arrays
-  /// over a sample's memory throw here.
+  /// Lends a sample for one call. If the function has kept the sample, later uses of it throw
+  /// instead of dangling; if it has kept an array over the sample's memory, this throws.
   template <class Call>
   auto lend(sample& x, context* in, Call call) {
     begin(x, in);
@@ -47,7 +47,7 @@ public:
     }
   }
 
-  // The same in steps, for several at once:
+  // The same in steps, to lend several at once:
   void begin(sample& x, context* in);
   /// Throws `bad_sample` if an array is still there.
   void end();
@@ -62,8 +62,8 @@ private:
   lent_context* lent_context_ = nullptr;
 };
 
-/// Gives a sample that was made in another process the id that it has there. For the one thread of
-/// a process that serves calls.
+/// Gives a sample that came from another process the id that it has there. For the only thread of a
+/// process that serves calls.
 void give_id(const sample& x, const std::string& id);
 
 /// All fields of a sample as a dict; arrays are copies.

@@ -23,13 +23,14 @@ pipeline_value open(Source source, const patterns& names, const Options& options
   return {with_patterns([&](const auto& x) { return source(x, options); }, names)};
 }
 
-/// Bound methods are made anew by each access: the one that C++ calls must be kept.
+/// The method that reads a record. Each access creates a new bound method, so the one that C++
+/// calls must be kept.
 nb::object method_of(nb::handle source) {
   return nb::object(source.attr(nb::hasattr(source, "read") ? "read" : "__getitem__"));
 }
 
-/// Records by number: an object of Python with __len__, and __getitem__ that gives a dict or
-/// read(record, sample) that sets fields.
+/// A source of numbered records: a Python object with __len__, and with __getitem__, which returns
+/// a dict, or read(record, sample), which sets fields.
 pipeline_value indexed_of(std::string name, nb::object from, std::size_t processes) {
   pipeline_value result{count(0)};
   const nb::handle kept = result.kept.add(std::move(from));
@@ -282,7 +283,7 @@ void bind_readers(nb::module_& m) {
       [](nb::handle_t<pipeline_value> x) {
         std::vector<records> result;
         const auto& value = nb::cast<pipeline_value&>(x);
-        // A handler of progress may want the GIL.
+        // A handler of progress may need the GIL.
         auto found = without_gil([&] { return leat::indexed_sources(value.value); });
         for (auto& of : found)
           result.push_back({std::move(of), value.kept});

@@ -16,7 +16,7 @@ namespace leat::python {
 
 namespace {
 
-/// Calls Python for a job, in any thread: what it raises becomes what leat treats.
+/// Calls Python for a job, in any thread: what it raises becomes an exception that leat handles.
 template <class Call>
 auto for_job(Call call) {
   const gil_held held;
@@ -36,7 +36,7 @@ std::shared_ptr<sample_lender> new_lender() {
   return dropped_with_gil(std::make_unique<sample_lender>());
 }
 
-/// Positional arguments that it takes, at most `most`.
+/// How many positional arguments the function takes, at most `most`.
 std::size_t num_arguments(nb::handle function, std::size_t most) {
   return nb::cast<std::size_t>(
       nb::module_::import_("leat.errors").attr("num_arguments")(function, most));
@@ -54,7 +54,7 @@ map_function map_of(nb::handle function) {
   };
 }
 
-/// Lends several samples at once. Holds the GIL for all members.
+/// Lends several samples at once. All members require the GIL.
 class lender_of_many {
 public:
   void call(nb::handle function, bool takes_contexts, std::span<sample* const> samples,
@@ -104,7 +104,8 @@ map_together_function map_together_of(nb::handle function) {
   };
 }
 
-/// Makes each worker's function of the given one, or of what the given factory gives it.
+/// Makes each worker's function from the given one or, with `per_worker`, from what the given
+/// factory returns.
 template <class Function>
 std::function<Function()> made_by(nb::handle function, bool per_worker,
                                   std::shared_ptr<made_objects> made, Function (*of)(nb::handle)) {

@@ -21,7 +21,7 @@ using flat_map_value = with_functions<flat_map_stage>;
 using scan_value = with_functions<scan_stage>;
 using pipeline_value = with_functions<pipeline>;
 
-/// Shows the garbage collector what a value keeps.
+/// Shows the objects that a value keeps to the garbage collector.
 template <class T>
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
@@ -39,28 +39,29 @@ inline PyType_Slot garbage_slots[] = {
     {0, nullptr},
 };
 
-/// Keeps with what arguments a stage or source was made, by which its pipeline is pickled: see
-/// leat/_pickling.py.
+/// Records the arguments with which a stage or source was made, from which its pipeline is pickled:
+/// see leat/_pickling.py.
 void keep_part(kept_objects& in, const char* kind, const std::string& name,
                const std::string& parameters, const nb::tuple& arguments,
                const nb::dict& options = {});
 
-/// The name is known in this process: a pipeline's text is enough for it.
+/// Records that the name is registered in this process, so that a pipeline's text suffices for it.
 void note_registered(const char* kind, const std::string& name);
 
-/// A map or filter of a Python function: see MapStage and FilterStage.
+/// A map or filter that calls a Python function: see MapStage and FilterStage.
 map_value make_map(std::string name, nb::object function, std::string parameters, bool per_worker,
                    bool batched, std::size_t processes);
 filter_value make_filter(std::string name, nb::object function, std::string parameters, bool of_id,
                          std::size_t processes);
 
-/// Python functions as leat's. Borrowed: whoever uses the result keeps the objects.
+/// Python functions as functions of leat. They are borrowed: the user of the result keeps the
+/// objects.
 std::function<void(std::uint64_t, sample&)> reader_of(nb::handle function);
 std::function<bool(sample&)> once_reader_of(nb::handle function);
 std::function<std::unique_ptr<sequential_reader>(std::uint64_t)>
 opener_of(nb::handle function, const std::shared_ptr<made_objects>& made);
 
-/// What Python made while leat parsed a text: see register_map.
+/// Collects the objects that Python made while leat parsed a text: see register_map.
 class parsing_keeps {
 public:
   parsing_keeps();
@@ -69,7 +70,7 @@ public:
   parsing_keeps& operator=(const parsing_keeps&) = delete;
 
   const kept_objects& all() const noexcept { return kept_; }
-  /// To the innermost one of this thread, if there is one.
+  /// Adds an object to the innermost parsing_keeps of this thread, if there is one.
   static void add(nb::object x);
 
 private:

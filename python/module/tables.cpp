@@ -23,7 +23,7 @@ std::span<const T> elements_of(const any_array& x) {
   return {static_cast<const T*>(x.data()), x.size()};
 }
 
-/// An array of numbers of that type, which lives as long as `x`; none if it is None.
+/// The numbers of an array of this type, valid as long as `x` lives; empty if `x` is None.
 template <class T>
 std::span<const T> numbers_in(nb::handle x) {
   if (x.is_none())
@@ -51,14 +51,14 @@ table_column column_of(nb::handle from) {
   return x;
 }
 
-/// Whether the operating system refused to read: an OSError with its number. pyarrow raises others
-/// without one for damaged content.
+/// Whether the operating system refused to read: then the OSError has a number. pyarrow raises
+/// those for damaged content without one.
 bool is_of_the_file(const nb::python_error& problem) {
   return PyErr_GivenExceptionMatches(problem.value().ptr(), PyExc_OSError) != 0
          && !nb::object(problem.value().attr("errno")).is_none();
 }
 
-/// Reads files by two functions of Python, which live as long as the process does.
+/// Reads files with two Python functions, which live as long as the process.
 class python_table_reader final : public table_reader {
 public:
   python_table_reader(nb::handle open, nb::handle read) : open_(open), read_(read) {}

@@ -22,7 +22,7 @@ image_extent extent_of(const extents& x) {
   return {sides[0], sides[1]};
 }
 
-/// As torchvision: v stands for [max(0, 1 - v), 1 + v], for hue [-v, v].
+/// As in torchvision: a number v stands for [max(0, 1 - v), 1 + v], or for [-v, v] for hue.
 std::optional<std::array<double, 2>> range_of(const nb::object& x, bool is_hue) {
   if (x.is_none())
     return std::nullopt;
@@ -33,11 +33,6 @@ std::optional<std::array<double, 2>> range_of(const nb::object& x, bool is_hue) 
     return is_hue ? std::array{-v, v} : std::array{v > 1 ? 0.0 : 1 - v, 1 + v};
   }
   return nb::cast<std::array<double, 2>>(x);
-}
-
-map_value image_map(map_stage (*of)(const std::string&, image_options), const std::string& field,
-                    const image_options& options) {
-  return {of(field, options)};
 }
 
 void bind_transform_functions(nb::module_& m) {
@@ -73,13 +68,6 @@ void bind_transform_functions(nb::module_& m) {
       nb::kw_only(), "left"_a = 0, "top"_a = 0, "right"_a = 0, "bottom"_a = 0,
       "mode"_a = padding_mode::constant, "fill"_a = std::array<double, 3>{},
       "Rows and columns to put around an image, in pixels.");
-  m.def(
-      "pad",
-      [](const std::string& field, std::uint64_t length, double value) {
-        return map_value{pad(field, length, value)};
-      },
-      "field"_a, "length"_a, "value"_a = 0.0,
-      "A map that fills a field, of rank 1 or bytes, up to `length` elements with `value`.");
   m.def(
       "color_jitter",
       [](const nb::object& brightness, const nb::object& contrast, const nb::object& saturation,
@@ -123,41 +111,6 @@ void bind_image_maps(nb::module_& m) {
       "max_pixels"_a = usual.max_pixels,
       "Decodes the JPEG, PNG or WebP in `field`, applies the transforms, and sets the field "
       "\"image\".");
-  m.def(
-      "train_image",
-      [](const std::string& field, std::size_t size, dtype type, image_layout layout,
-         std::array<float, 3> mean, std::array<float, 3> std, std::array<double, 2> scale,
-         std::array<double, 2> ratio, double flip, std::size_t max_pixels, bool exact) {
-        return image_map(&train_image, field,
-                         {size, type, layout, mean, std, scale, ratio, flip, 0, max_pixels, exact});
-      },
-      "field"_a, nb::kw_only(), "size"_a = usual.size, "dtype"_a = "f32", "layout"_a = usual.layout,
-      "mean"_a = usual.mean, "std"_a = usual.std, "scale"_a = usual.scale, "ratio"_a = usual.ratio,
-      "flip"_a = usual.flip, "max_pixels"_a = usual.max_pixels, "exact"_a = usual.exact,
-      "decode_image with a random crop, mirroring, and normalize for floats.");
-  m.def(
-      "eval_image",
-      [](const std::string& field, std::size_t size, dtype type, image_layout layout,
-         std::array<float, 3> mean, std::array<float, 3> std, std::size_t resize,
-         std::size_t max_pixels, bool exact) {
-        image_options options;
-        options.size = size;
-        options.type = type;
-        options.layout = layout;
-        options.mean = mean;
-        options.std = std;
-        options.resize = resize;
-        options.max_pixels = max_pixels;
-        options.exact = exact;
-        return image_map(&eval_image, field, options);
-      },
-      "field"_a, nb::kw_only(), "size"_a = usual.size, "dtype"_a = "f32", "layout"_a = usual.layout,
-      "mean"_a = usual.mean, "std"_a = usual.std, "resize"_a = usual.resize,
-      "max_pixels"_a = usual.max_pixels, "exact"_a = usual.exact,
-      "decode_image with resize and a central crop, and normalize for floats.");
-  m.def(
-      "int_label", [](const std::string& field) { return map_value{int_label(field)}; }, "field"_a,
-      "Parses a decimal integer from `field` and sets int64 \"label\".");
 }
 
 } // namespace

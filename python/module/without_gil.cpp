@@ -20,7 +20,7 @@ std::atomic<bool> are_callers_to_end = false;
 
 using ends = std::vector<std::future<void>>;
 
-/// Guarded by the GIL.
+/// Ends that continue by themselves, after end_patiently() has returned. Guarded by the GIL.
 ends*& ends_that_go_on() {
   static ends* all = new ends;
   return all;
@@ -30,7 +30,7 @@ bool is_over(const std::future<void>& x) {
   return x.wait_for(std::chrono::seconds{0}) == std::future_status::ready;
 }
 
-/// False if a signal's handler raised something, or `most` has passed, before it had ended.
+/// False if, before it had ended, a signal's handler raised something or `most` had passed.
 bool wait_for(const std::future<void>& end, signal_watch& signals, std::chrono::seconds most) {
   const auto limit = std::chrono::steady_clock::now() + most;
   while (end.wait_for(between_looks) != std::future_status::ready)
@@ -77,13 +77,13 @@ void end_patiently(std::function<void()> end, std::chrono::seconds most) {
   signal_watch signals;
   std::future<void> running;
   bool is_done = true;
-  // One copy, which drops what it holds in the other thread.
+  // Shared, so that there is one copy, and the other thread drops what that holds.
   const auto task = std::make_shared<std::function<void()>>(std::move(end));
   {
     const nb::gil_scoped_release released;
     try {
       running = std::async(std::launch::async, [task] { std::exchange(*task, nullptr)(); });
-    } catch (const std::system_error&) { // no thread: then this one
+    } catch (const std::system_error&) { // no other thread: runs it in this one
       std::exchange(*task, nullptr)();
     }
     is_done = !running.valid() || wait_for(running, signals, most);
@@ -108,7 +108,7 @@ std::function<void()> after_all_ends(std::function<void()> end) {
 
 void prepare_forks() {
   (void)pthread_atfork(nullptr, nullptr, [] {
-    ends_that_go_on() = new ends; // those of the parent would be waited for without an end
+    ends_that_go_on() = new ends; // waiting for those of the parent would never end
     num_callers = 0;
   });
 }

@@ -12,16 +12,16 @@
 namespace leat::python {
 
 inline constexpr std::chrono::hours no_limit{1 << 16};
-/// How often a wait looks for signals: one that comes just before the wait does not end it.
+/// How often a wait checks for signals, since one that comes just before the wait does not end it.
 inline constexpr std::chrono::milliseconds between_looks{100};
 
-/// Runs the handlers of signals that have come, and raises what was to be raised later, as Python
-/// does between two instructions. False if something was raised. Only in Python's main thread; in
-/// others it does nothing. Holds the GIL.
+/// Runs the handlers of pending signals, and raises what was to be raised later, as Python does
+/// between two instructions. False if something was raised. Does nothing in threads other than
+/// Python's main thread. Holds the GIL.
 bool run_handlers() noexcept;
 
-/// Lets the handlers of signals run while Python's main thread is in C++; in other threads it does
-/// nothing.
+/// Runs the handlers of signals while Python's main thread is in C++; does nothing in other
+/// threads.
 class signal_watch {
 public:
   /// False once a handler has raised something. Without the GIL.
@@ -42,9 +42,9 @@ private:
   std::optional<nb::python_error> raised_;
 };
 
-/// Stands for a thread that is without the GIL, for the interpreter's end: a daemon thread that
-/// asks for the GIL of an interpreter that ends is killed in the middle of C++. Made and destroyed
-/// with the GIL.
+/// Marks a thread as being in leat without the GIL, so that the end of the interpreter waits for
+/// it: a daemon thread that asks for the GIL of an interpreter that ends is killed in the middle of
+/// C++. Created and destroyed with the GIL.
 class caller_mark {
 public:
   caller_mark() noexcept;
@@ -53,19 +53,19 @@ public:
   caller_mark& operator=(const caller_mark&) = delete;
 };
 
-/// A child of a fork has none of the threads that are counted here.
+/// Registers a handler for forks: a child has none of the threads that are counted here.
 void prepare_forks();
 
-/// From now on calls give up what they wait for. Waits until no other thread is without the GIL.
-/// Without the GIL.
+/// From now on calls give up what they wait for. Waits until no other thread is in leat without the
+/// GIL. Without the GIL.
 void end_callers();
 bool callers_end() noexcept;
 
-/// What a call gives that waits or works for long: without the GIL, and ended by what a signal's
-/// handler raises.
+/// Makes a call that may take long without the GIL, and returns its result. The call ends early if
+/// a signal's handler raises something, which this then throws.
 template <class Call>
 auto without_gil(Call what) {
-  if (python_calls_ended()) // a thread that gave the GIL away would not come back
+  if (python_calls_ended()) // a thread that released the GIL could not get it back
     return what();
   signal_watch signals;
   const caller_mark marked;
@@ -74,28 +74,28 @@ auto without_gil(Call what) {
     const nb::gil_scoped_release released;
     return what();
   } catch (...) {
-    signals.check(); // rather than what came of it
+    signals.check(); // what the handler raised, not the error that followed from it
     throw;
   }
 }
 
-/// Ends something, which may wait for functions of Python: without the GIL, in another thread, so
-/// that what a signal's handler raises comes out at once. The end then goes on by itself, and so it
+/// Ends something that may wait for Python functions: without the GIL and in another thread, so
+/// that what a signal's handler raises is thrown at once. The end then continues by itself, as it
 /// does after `most`.
 void end_patiently(std::function<void()> end, std::chrono::seconds most = no_limit);
 
-/// First waits for those ends that go on by themselves.
+/// `end`, preceded by a wait for the ends that continue by themselves.
 std::function<void()> after_all_ends(std::function<void()> end);
 
-/// Waits for those ends that go on by themselves; a signal whose handler raises something then ends
-/// the process. Without the GIL.
+/// Waits for the ends that continue by themselves; meanwhile a signal whose handler raises
+/// something ends the process. Without the GIL.
 void wait_for_ends();
 
-/// As an unhandled ctrl-C does.
+/// Ends the process as an unhandled ctrl-C does.
 void end_process() noexcept;
 
-/// Raised in the main thread as soon as it runs Python again, or waits in leat: for destructors and
-/// others that must not throw.
+/// Raises an exception in the main thread as soon as that runs Python again or waits in leat: for
+/// destructors and other code that must not throw.
 void raise_later(nb::python_error problem) noexcept;
 
 } // namespace leat::python

@@ -9,8 +9,8 @@ namespace leat::python {
 
 namespace {
 
-/// An argument that nobody gives, and that fits where nanobind converts arguments: after all
-/// signatures have been tried without and with that.
+/// A default argument that nobody gives. It is accepted only in nanobind's pass with implicit
+/// conversions, so that its overload matches after all others have been tried in both passes.
 struct last_of_all {};
 
 } // namespace
@@ -37,10 +37,10 @@ namespace leat::python {
 
 namespace {
 
-/// A function with its signatures, and how errors call it.
+/// A function with its signatures, and its name in errors.
 struct explained {
   nb::handle explain;
-  nb::handle signatures; // kept as long as the function, which never goes
+  nb::handle signatures; // never released, like the function
   std::string shown;
   bool is_method = false;
 
@@ -51,7 +51,8 @@ struct explained {
   }
 };
 
-/// The documentation that does not change what is shown of a function with one signature.
+/// The docstring of the added signature: for a function with a single signature the same one, so
+/// that help() shows it unchanged.
 std::string documentation_of(nb::handle signatures) {
   if (nb::len(signatures) > 1)
     return "For all other arguments: says which do not fit.";
@@ -59,7 +60,7 @@ std::string documentation_of(nb::handle signatures) {
   return doc.is_none() ? std::string{} : nb::cast<std::string>(doc);
 }
 
-/// Adds the signature that takes every call, and raises.
+/// Adds a last signature that accepts every call and raises.
 void add_last(nb::handle scope, const std::string& name, nb::handle member, explained what) {
   nb::object signatures = member.attr("__nb_signature__");
   const auto doc = documentation_of(signatures);

@@ -29,7 +29,7 @@ struct aligned_allocator {
 template <class T>
 using aligned_vector = std::vector<T, aligned_allocator<T>>;
 
-/// The next multiple of `to`: rows are as long as whole vectors.
+/// Rounds up to a multiple of `to`, so that rows consist of whole vectors.
 constexpr std::size_t round_up(std::size_t x, std::size_t to) noexcept {
   return (x + to - 1) / to * to;
 }

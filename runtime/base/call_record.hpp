@@ -7,20 +7,20 @@
 
 namespace leat {
 
-/// Which function of an operator runs in the thread of the iterators: written there, read by
-/// anyone. It has no clock: iterators make millions of calls per second. An observer that finds the
-/// same call twice knows how long it has run at least.
+/// Records which function of an operator runs in a thread that runs iterators. That thread writes;
+/// any thread reads. There is no clock in it, since iterators make millions of calls per second: an
+/// observer that sees the same call twice knows how long it has run at least.
 class alignas(64) call_record {
 public:
   struct call {
-    /// From 1.
+    /// Counts calls from 1.
     std::uint64_t number = 0;
     /// Name of the operator: "filter even@1". Lives as long as the pipeline's plan.
     const std::string* stage = nullptr;
     std::uint64_t lane = 0;
   };
 
-  /// A call that runs while this lives. Calls do not nest.
+  /// Records a call that runs while this lives. Calls do not nest.
   class scope {
   public:
     scope(call_record& record, const std::string& stage, std::uint64_t lane) noexcept
@@ -54,7 +54,7 @@ private:
   std::atomic<std::uint64_t> lane_{0};
 };
 
-/// Looks at a record from time to time, to find a call that does not return. One thread.
+/// Checks a record from time to time, to find a call that does not return. One thread.
 class call_watch {
 public:
   /// The running call, if it was already there `limit_ns` ago. `now_ns`: see `steady_ns`.
@@ -69,7 +69,8 @@ public:
     return now_ns - since_ns_ >= limit_ns ? x : std::nullopt;
   }
 
-  /// When the call that was last seen was first seen; if no call was running, when that was seen.
+  /// When the call that `look` saw last was first seen; if no call was running, the time of that
+  /// look.
   std::int64_t since_ns() const noexcept { return since_ns_; }
 
 private:

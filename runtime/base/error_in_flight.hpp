@@ -19,8 +19,8 @@ namespace leat {
               {.stage = std::move(stage), .got = std::move(got), .needed = std::move(needed)});
 }
 
-/// What the exception in flight says. Call it inside a catch block. Exceptions of the standard
-/// library, whose own texts name its functions, are put in plain words.
+/// The text of the exception in flight. Call it inside a catch block. Exceptions of the standard
+/// library whose own texts name its functions are put in plain words.
 inline std::string exception_text() {
   try {
     throw;
@@ -37,8 +37,8 @@ inline std::string exception_text() {
   }
 }
 
-/// Whether a code of the operating system is about the machine, and says nothing of the work that
-/// failed.
+/// Whether an error code of the operating system is about the state of the machine, and not about
+/// the work that failed.
 inline bool is_of_the_machine(const std::error_code& x) {
   if (x.category() != std::generic_category() && x.category() != std::system_category())
     return false;
@@ -57,9 +57,9 @@ inline bool is_of_the_machine(const std::error_code& x) {
   }
 }
 
-/// What the machine lacks, if the exception in flight says so; nothing for all other exceptions. A
-/// size that no machine has (std::length_error, std::bad_array_new_length) is not a lack: it comes
-/// from the data. Call it inside a catch block.
+/// What the machine lacks, if the exception in flight reports a lack; nothing for all other
+/// exceptions. A size that no machine has (std::length_error, std::bad_array_new_length) is not a
+/// lack: it comes from the data. Call it inside a catch block.
 inline std::optional<std::string> lack_of_resources() {
   try {
     throw;
@@ -75,13 +75,13 @@ inline std::optional<std::string> lack_of_resources() {
   }
 }
 
-/// For code that must report a failure and has no memory left for its text. Made when the program
-/// begins, with texts so short that a copy allocates nothing.
+/// For code that must report a failure and has no memory left for its text. Initialized at program
+/// start, with texts so short that a copy allocates nothing.
 inline const error no_memory_to_tell{errc::no_resources, {.got = "no more memory"}};
 
-/// The exception in flight as an error: itself if it is one; `errc::no_resources` for what the
-/// machine lacks; else `otherwise`, with its text. If there is no memory for that:
-/// `no_memory_to_tell`. Call it inside a catch block.
+/// The exception in flight as an error: itself if it is one; `errc::no_resources` if the machine
+/// lacks something; else `otherwise`, with the exception's text. If there is no memory for that
+/// text, `no_memory_to_tell`. Call it inside a catch block.
 inline error error_in_flight(errc otherwise, error_details where) try {
   try {
     throw;

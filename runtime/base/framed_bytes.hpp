@@ -12,7 +12,7 @@
 
 namespace leat {
 
-// What heads of files are made of: numbers, little-endian as all machines that leat runs on, and a
+// What file headers are made of: numbers, little-endian like all machines that leat runs on, and a
 // checksum.
 
 template <class T>
@@ -20,7 +20,7 @@ void append_little_endian(std::string& to, T x) {
   to.append(reinterpret_cast<const char*>(&x), sizeof(x));
 }
 
-/// The bytes must be there.
+/// `bytes` must have sizeof(T) bytes at `offset`.
 template <class T>
 T little_endian_at(std::string_view bytes, std::size_t offset) {
   T x;

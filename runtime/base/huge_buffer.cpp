@@ -10,7 +10,7 @@ namespace leat {
 
 namespace {
 
-/// Of every system that leat runs on, or a multiple.
+/// The page size, or a divisor of it, on every system that leat runs on.
 constexpr std::size_t page = 4096;
 
 } // namespace
@@ -29,7 +29,7 @@ huge_buffer::huge_buffer(std::size_t bytes, std::shared_ptr<std::pmr::memory_res
     throw std::bad_alloc{};
   constexpr std::size_t worth_it = std::size_t{4} << 20;
   if (bytes >= worth_it)
-    ::madvise(memory, bytes, MADV_HUGEPAGE); // only a hint: nothing is lost if it is refused
+    ::madvise(memory, bytes, MADV_HUGEPAGE); // a hint: a refusal does no harm
   data_ = static_cast<std::byte*>(memory);
 }
 

@@ -6,9 +6,9 @@
 
 namespace leat {
 
-/// Zeroed memory for a batch field, made once and reused: page-aligned, from a resource, or else on
-/// huge pages if the system has them. Fresh 4 KiB pages for every batch would cost more than half
-/// of a decode.
+/// Zeroed, page-aligned memory for a batch field, allocated once and reused: from a memory
+/// resource, or else from the system, on huge pages if there are any. Fresh 4 KiB pages for every
+/// batch would cost more than half as much as decoding.
 class huge_buffer {
 public:
   huge_buffer() = default;
@@ -24,7 +24,7 @@ public:
 private:
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  /// Null for pages of the system.
+  /// Null if the pages come from the system.
   std::shared_ptr<std::pmr::memory_resource> from_;
 };
 

@@ -7,15 +7,15 @@
 
 namespace leat {
 
-// Sizes and counts above these limits are typing errors: they ask for memory or time that no
-// machine has. Each is refused, in words, where it is given.
+// Sizes and counts above these limits are taken for typing errors: they ask for memory or time that
+// no machine has. Each is refused where it is given, with an error that names it.
 
 /// Rows of a global batch; claims count them in 32 bits.
 inline constexpr std::uint64_t max_batch_rows = std::uint64_t{1} << 24;
 /// Tokens of a global batch.
 inline constexpr std::uint64_t max_batch_tokens = std::uint64_t{1} << 32;
-/// Units of a source: files times ranges, or as many as a program says. Each has a state of its
-/// own.
+/// Units of a source: files times ranges, or the number that a program gives. Each has a state of
+/// its own.
 inline constexpr std::uint64_t max_units = 10'000'000;
 /// Parts of one file that are read as separate files.
 inline constexpr std::uint64_t max_ranges = 1 << 16;

@@ -9,7 +9,8 @@ namespace leat {
 
 namespace {
 
-/// Most texts need no escapes, and about a million rows per second are written to lines.
+/// Appends a quoted text. Most texts need no escapes, and up to about a million rows per second are
+/// logged, so those are copied as they are.
 void append_text(std::string& to, std::string_view text) {
   auto plain = [](unsigned char x) { return x >= ' ' && x < 0x7f && x != '"' && x != '\\'; };
   if (std::all_of(text.begin(), text.end(), plain))

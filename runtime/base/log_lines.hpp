@@ -1,6 +1,7 @@
 #pragma once
 
 #include <leat/hash128.hpp>
+#include <leat/job_position.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -9,8 +10,8 @@
 
 namespace leat {
 
-/// Begins an attempt in a log: every start of a job writes one. It is the only kind of line without
-/// "step".
+/// The line that begins an attempt in a log: every start of a job writes one. It is the only kind
+/// of line without "step".
 struct attempt_start {
   /// The program that wrote it; "run" is the subcommand.
   std::string program = "run";
@@ -18,16 +19,11 @@ struct attempt_start {
   /// Empty if one process runs all ranks.
   std::optional<std::uint64_t> rank = {};
   /// First batch of this attempt, if it resumes after a snapshot.
-  struct point {
-    std::uint64_t epoch = 0;
-    std::uint64_t step = 0;
-    friend bool operator==(const point&, const point&) = default;
-  };
-  std::optional<point> resumed_at = {};
-  /// The other ranks had not stopped: the rank's attempt before this one goes on with it.
+  std::optional<job_position> resumed_at = {};
+  /// The other ranks had not stopped: this attempt continues the rank's attempt before it.
   bool continues = false;
-  /// In a cluster: its term, in which all ranks began at one place. A rank that begins a second
-  /// attempt in it has not gone back: the others did not.
+  /// In a cluster: its term, in which all ranks began at the same place. If a rank begins a second
+  /// attempt in the same term, the others have not gone back, and nor has it.
   std::optional<std::uint64_t> term = {};
   /// Records of the data that the job reads, and its digest.
   std::uint64_t records = 0;
@@ -67,8 +63,8 @@ struct batch_line {
   friend bool operator==(const batch_line&, const batch_line&) = default;
 };
 
-/// One JSON object without a newline, in UTF-8, like the ids of all sources. In any other id, bytes
-/// that are not UTF-8 become U+FFFD.
+/// One JSON object without a newline, in UTF-8. The ids of all sources are UTF-8; in any other id,
+/// bytes that are not become U+FFFD.
 std::string to_json(const attempt_start& x);
 std::string to_json(const batch_line& x);
 

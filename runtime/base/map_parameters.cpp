@@ -13,7 +13,7 @@ namespace leat {
 
 namespace {
 
-/// The parts between all occurrences of `gap`; an empty text has one, which is empty.
+/// The parts between all occurrences of `gap`; an empty text has one empty part.
 std::vector<std::string_view> split(std::string_view text, char gap) {
   std::vector<std::string_view> parts;
   for (auto end = text.find(gap); end != std::string_view::npos; end = text.find(gap)) {

@@ -17,22 +17,25 @@ struct map_parameter {
   std::string value;
 };
 
-/// The words of "size=224 type=u8", separated by one space each. Nothing if the text has another
-/// form: a word other than name=value, other white space, a name that comes twice.
+/// The words of a text such as "size=224 type=u8", which are separated by one space each. Nothing
+/// if the text has another form: a word other than name=value, other white space, a name that comes
+/// twice.
 std::optional<std::vector<map_parameter>> split_parameters(std::string_view text);
 
 /// The elements of "a,b"; an empty text has none.
 std::vector<std::string> split_list(std::string_view text);
 
-/// Reads a function's parameter text, option by option. All members throw `errc::invalid_argument`
-/// with the function's name as stage.
+/// Reads a function's parameter text, one parameter at a time. All members throw
+/// `errc::invalid_argument` with the function's name as stage.
 class parameter_reader {
 public:
   parameter_reader(std::string function, std::string_view text);
 
+  const std::string& function() const noexcept { return function_; }
+
   /// The value of a parameter that must be given.
   std::string required(const std::string& name);
-  /// The value, if it is given.
+  /// The value of a parameter, if it is given.
   std::optional<std::string> optional(const std::string& name);
 
   /// Reads a parameter that must be given, as a number.
@@ -46,13 +49,13 @@ public:
     return text ? std::optional{number<T>(name, *text)} : std::nullopt;
   }
 
-  /// Reads a number, if it is given.
+  /// Reads a number if it is given; otherwise leaves `into` as it is.
   template <class T>
   void read(const std::string& name, T& into) {
     if (auto text = optional(name))
       into = number<T>(name, *text);
   }
-  /// Reads true or false, if one of them is given.
+  /// Reads true or false in the same way.
   void read(const std::string& name, bool& into);
   /// Reads numbers, separated by commas; none if the parameter is not given or empty.
   template <class T>
@@ -62,7 +65,7 @@ public:
       all.push_back(number<T>(name, part));
     return all;
   }
-  /// Reads N numbers, separated by commas, if they are given.
+  /// Reads N numbers, separated by commas, in the same way.
   template <class T, std::size_t N>
   void read(const std::string& name, std::array<T, N>& into) {
     const auto text = optional(name);
@@ -95,8 +98,8 @@ public:
   void done() const;
 
 private:
-  /// False if a text of only digits, of up to 64 bits, is a number other than the one that was read
-  /// from it.
+  /// False if the text is a whole number of up to 64 bits and the float that was read from it is
+  /// not exactly that number.
   static bool is_whole_text(std::string_view text, double read);
 
   std::string function_;

@@ -16,15 +16,14 @@ inline std::int64_t steady_ns() noexcept {
       .count();
 }
 
-/// Adds to a number that only this thread writes and any thread reads: without a locked
-/// instruction, which takes as long as much of a small row.
+/// Adds to a number that only this thread writes and any thread reads. Avoids a locked instruction,
+/// which takes a good part of the time of a small row.
 template <class T>
 void add_alone(std::atomic<T>& to, T n) noexcept {
   to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
 }
 
-/// A number that any thread may add to and read. Relaxed: it gives an amount, and says nothing
-/// about order.
+/// A number that any thread may add to and read. Accesses are relaxed: they order nothing else.
 class counter {
 public:
   void add(std::uint64_t n) noexcept { value_.fetch_add(n, std::memory_order_relaxed); }
@@ -50,7 +49,7 @@ private:
   std::atomic<std::int64_t> ns_{0};
 };
 
-/// What a histogram held when it was read.
+/// The content of a histogram when it was read.
 struct duration_spread {
   static constexpr std::size_t num_bins = 48;
 
@@ -60,8 +59,8 @@ struct duration_spread {
   /// longer ones (39 hours).
   std::array<std::uint64_t, num_bins> bins{};
 
-  /// The smallest end of a bin that `share` (0 .. 1) of the durations do not exceed; 0 if there are
-  /// none.
+  /// The smallest upper end of a bin that `share` (0 .. 1) of the durations do not exceed; 0 if
+  /// there are none.
   std::chrono::nanoseconds at_most(double share) const noexcept {
     const auto wanted = static_cast<double>(count) * share;
     std::uint64_t seen = 0;
@@ -74,8 +73,7 @@ struct duration_spread {
   }
 };
 
-/// How long something took, each time, in bins by powers of 2, so that it never grows. Any thread
-/// may add and read.
+/// Counts durations in bins by powers of 2, so that it never grows. Any thread may add and read.
 class histogram {
 public:
   void add(std::chrono::nanoseconds x) noexcept {
@@ -85,8 +83,8 @@ public:
     sum_.add(std::chrono::nanoseconds{ns});
   }
 
-  /// While other threads add, the count is that of the bins as they were read, and the sum may lag
-  /// or lead a little.
+  /// While other threads add, the count matches the bins that were read, and the sum may lag or
+  /// lead a little.
   duration_spread read() const noexcept {
     duration_spread result;
     for (std::size_t i = 0; i < bins_.size(); ++i)

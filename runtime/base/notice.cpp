@@ -40,7 +40,7 @@ void notice(const std::string& text) {
   try {
     if (current())
       current()(text);
-  } catch (...) { // callers do not catch: our own threads, and the end of loaders
+  } catch (...) { // callers cannot catch: our own threads, and destructors of loaders
     print(text);
   }
 }

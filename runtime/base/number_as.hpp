@@ -16,15 +16,15 @@
 
 namespace leat {
 
-/// A number as given by a user or in data, as a value of type T: an integer exactly, also as a
-/// float if T can represent it; a fraction rounded to the nearest float. Nothing if T cannot
-/// represent the number: it is never cut, wrapped around, or made infinite.
+/// Converts a number given by a user or in data to T: an integer exactly, also to a float type if
+/// that can represent it; a fraction to the nearest float. Nothing if T cannot represent the
+/// number: it is never truncated, wrapped around, or made infinite.
 template <class T, class Number>
 std::optional<T> number_as(Number x) {
   if constexpr (std::is_integral_v<T> && std::is_integral_v<Number>) {
     return std::in_range<T>(x) ? std::optional{static_cast<T>(x)} : std::nullopt;
   } else if constexpr (std::is_integral_v<T>) {
-    // The number after the largest value: a power of two, and so exact.
+    // One more than the largest value of T: a power of two, and so exact as a float.
     const auto end = std::ldexp(Number{1}, std::numeric_limits<T>::digits);
     const bool fits = x >= static_cast<Number>(std::numeric_limits<T>::min()) && x < end;
     return fits && x == std::trunc(x) ? std::optional{static_cast<T>(x)} : std::nullopt;

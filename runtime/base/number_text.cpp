@@ -12,7 +12,8 @@ namespace leat {
 
 namespace {
 
-/// The exponent of ten that is written; what does not fit is beyond any text's digits.
+/// The exponent as written. One that does not fit becomes larger than the number of digits of any
+/// text, so that adding the two cannot change its sign.
 std::int64_t stated_exponent(std::string_view text) noexcept {
   constexpr std::int64_t beyond_any_text = std::int64_t{1} << 60;
   const bool is_negative = text.starts_with('-');
@@ -23,7 +24,7 @@ std::int64_t stated_exponent(std::string_view text) noexcept {
   return is_negative ? -x : x;
 }
 
-/// Whether float64 cannot hold this number above 0 because it is too near to zero.
+/// Tells underflow from overflow: std::from_chars reports both as out of range.
 bool is_tiny(std::string_view text) noexcept {
   const auto e = std::min(text.find_first_of("eE"), text.size());
   const auto digits = text.substr(0, e);
@@ -31,7 +32,7 @@ bool is_tiny(std::string_view text) noexcept {
   const auto first = digits.find_first_of("123456789");
   if (first == std::string_view::npos)
     return true;
-  // The exponent of the first digit that counts.
+  // The power of ten of the first nonzero digit, without the stated exponent.
   const auto own =
       static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first) - (first < point ? 1 : 0);
   return own + (e < text.size() ? stated_exponent(text.substr(e + 1)) : 0) < 0;
@@ -40,7 +41,7 @@ bool is_tiny(std::string_view text) noexcept {
 } // namespace
 
 bool read_decimal(std::string_view digits, double& into) noexcept {
-  // from_chars also takes a sign, and words.
+  // from_chars also accepts a minus sign, and words such as "inf".
   if (digits.empty() || !(is_digit(digits.front()) || digits.front() == '.'))
     return false;
   const auto* end = digits.data() + digits.size();

@@ -9,23 +9,23 @@
 
 namespace leat {
 
-/// Shortest text that reads back as the same number.
+/// The shortest text that reads back as the same number.
 template <class T>
 std::string number_text(T x) {
   char buffer[32];
   return {buffer, std::to_chars(std::begin(buffer), std::end(buffer), x).ptr};
 }
 
-/// Appends its decimal digits.
+/// Appends the decimal digits of a number.
 inline void append_number(std::string& to, std::uint64_t x) {
   char digits[20];
   const auto* end = std::to_chars(std::begin(digits), std::end(digits), x).ptr;
   to.append(digits, static_cast<std::size_t>(end - digits));
 }
 
-/// Reads digits with a point at most and an exponent, as std::from_chars does, and all of the text:
-/// the nearest float64, infinity beyond the largest, and zero where that is nearest. False for
-/// other text, also for one with a sign.
+/// Reads a whole text of digits, with an optional point and exponent, as std::from_chars does: the
+/// nearest float64, infinity above the largest, and zero if that is nearest. False for any other
+/// text, also for one with a sign.
 bool read_decimal(std::string_view digits, double& into) noexcept;
 
 } // namespace leat

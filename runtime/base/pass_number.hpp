@@ -8,12 +8,13 @@
 
 namespace leat {
 
-/// The pass of the enclosing repeats and mixes: below n repetitions of pass P, repetition r is P n
-/// + r. A mix that cycles has 2^32 passes; a pipeline with more than 2^128 is refused.
+/// The pass of the enclosing repeats and mixes: in pass P of what encloses a repeat of n, its
+/// repetition r is pass P n + r. A mix that cycles has 2^32 passes; a pipeline with more than 2^128
+/// is refused.
 __extension__ using pass_number = unsigned __int128;
 
-/// A pass as it enters keys, draws and sample keys, as one integer: itself, or from 2^64 on the low
-/// half of XXH3-128 of its 16 bytes.
+/// A pass as one 64-bit integer, as it enters keys, draws and sample keys: itself, or from 2^64 on
+/// the low half of XXH3-128 of its 16 bytes.
 inline std::uint64_t pass_word(pass_number pass) noexcept {
   const auto low = static_cast<std::uint64_t>(pass);
   const auto high = static_cast<std::uint64_t>(pass >> 64);

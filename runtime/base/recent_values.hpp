@@ -8,8 +8,8 @@
 
 namespace leat {
 
-/// The values that were put here last, by key: at most `limit`, so that things that can be opened
-/// again do not stay open for ever. One thread at a time.
+/// A cache of the last `limit` values that were put into it, by key, so that things that can be
+/// reopened do not stay open forever. One thread at a time.
 template <class Key, class T>
 class recent_values {
 public:
@@ -25,7 +25,7 @@ public:
     by_key_.erase(found);
     return value;
   }
-  /// Replaces another value of that key; drops the value that was put longest ago.
+  /// Replaces any value of that key. Beyond the limit, drops the value that was put longest ago.
   void put(const Key& key, T value) {
     take(key);
     by_key_[key] = values_.insert(values_.end(), {key, std::move(value)});
@@ -37,7 +37,7 @@ public:
 
 private:
   std::size_t limit_;
-  /// Put longest ago first.
+  /// Oldest first.
   std::list<std::pair<Key, T>> values_;
   std::unordered_map<Key, typename std::list<std::pair<Key, T>>::iterator> by_key_;
 };

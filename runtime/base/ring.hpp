@@ -7,17 +7,18 @@
 
 namespace leat {
 
-/// A queue of at most `capacity` values in memory that is reused: values that leave pass on their
-/// memory, and nothing else, to those that come. T has a clear(), after which it is like a new one.
+/// A queue of at most `capacity` values whose memory is reused: a value that leaves passes on its
+/// memory, and nothing else, to one that comes later. After T's clear(), a value is like a new one
+/// but keeps its memory.
 template <class T>
 class ring {
 public:
   explicit ring(std::size_t capacity) : slots_(capacity), capacity_(capacity) {}
 
-  /// From now on there may be this many values, if that is more than before.
+  /// Raises the capacity; does nothing if it is as large already.
   void grow(std::size_t capacity) {
     if (capacity > slots_.size()) {
-      // By more than was asked for: many small steps then cost no more than a few large ones.
+      // Grows by at least a half, so that many small steps cost no more than a few large ones.
       std::vector<T> slots(std::max(capacity, slots_.size() + slots_.size() / 2));
       for (std::size_t i = 0; i < slots_.size(); ++i)
         std::swap(slots[i], slots_[index(i)]);
@@ -37,7 +38,7 @@ public:
   T& front() noexcept { return slots_[first_]; }
   const T& front() const noexcept { return slots_[first_]; }
 
-  /// Adds one at the back, like a new one; not when full().
+  /// Adds a value at the back, which is like a new one. Must not be full().
   T& push() noexcept { return slots_[index(size_++)]; }
   void pop() noexcept {
     front().clear();

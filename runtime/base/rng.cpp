@@ -44,7 +44,8 @@ double rng::uniform() noexcept {
 }
 
 std::uint64_t rng::below(std::uint64_t n) noexcept {
-  // Rejects the incomplete last run of n in 2^64; at most one try in two is lost.
+  // Rejects the first 2^64 mod n values, so that each remainder is left equally often; fewer than
+  // half of all draws are rejected.
   const std::uint64_t first_fair = (0 - n) % n;
   std::uint64_t x = bits64();
   while (x < first_fair)

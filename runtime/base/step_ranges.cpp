@@ -11,7 +11,7 @@ step_set::step_set(const std::vector<step_range>& ranges) {
 
 void step_set::add(const step_range& steps) {
   auto whole = steps;
-  // Ranges that touch it are merged with it.
+  // Merges all ranges that overlap or adjoin it.
   const auto touches = [&](const step_range& x) {
     const bool is_before = x.last < steps.first && steps.first - x.last > 1;
     const bool is_after = steps.last < x.first && x.first - steps.last > 1;
@@ -21,9 +21,9 @@ void step_set::add(const step_range& steps) {
     return true;
   };
   std::erase_if(ranges_, touches);
-  const auto behind = std::find_if(ranges_.begin(), ranges_.end(),
-                                   [&](const step_range& x) { return x.first > whole.last; });
-  ranges_.insert(behind, whole);
+  const auto next = std::find_if(ranges_.begin(), ranges_.end(),
+                                 [&](const step_range& x) { return x.first > whole.last; });
+  ranges_.insert(next, whole);
 }
 
 bool step_set::contains(std::uint64_t step) const noexcept {
@@ -35,7 +35,7 @@ std::optional<std::uint64_t> step_set::first_missing(const step_range& steps) co
     if (x.first <= steps.first && steps.first <= x.last) {
       if (x.last >= steps.last)
         return std::nullopt;
-      return x.last + 1; // ranges do not touch
+      return x.last + 1; // missing, as ranges do not adjoin
     }
   return steps.first;
 }

@@ -19,7 +19,8 @@ void append_byte_escape(char byte, std::string& to) {
   to += digits[value & 15];
 }
 
-/// Appends one character, or one byte that is not part of one. Returns how many bytes it took.
+/// Appends one character, or one byte that is not part of a character, escaped where needed.
+/// Returns how many bytes of `text` that was.
 std::size_t append_quoted(std::string_view text, std::string& to) {
   const char x = text.front();
   if (x == '"' || x == '\\')
@@ -36,7 +37,7 @@ std::size_t append_quoted(std::string_view text, std::string& to) {
   return 1;
 }
 
-/// The letter after the backslash; 0 if the character has none.
+/// The letter that follows the backslash in JSON; 0 if the character has no such escape.
 char escape_of(char x) {
   switch (x) {
   case '"':

@@ -7,17 +7,16 @@
 
 namespace leat {
 
-/// True for ASCII digits.
 inline bool is_digit(char x) noexcept {
   return x >= '0' && x <= '9';
 }
 
-/// Space that a line may have around what it says: its own end is none.
+/// White space within a line, including the carriage return of a CRLF line end.
 inline bool is_line_space(char x) noexcept {
   return x == ' ' || x == '\t' || x == '\r';
 }
 
-/// Without the white space around it.
+/// The text without white space at its ends.
 inline std::string_view trimmed(std::string_view text) noexcept {
   const auto is_space = [](char x) { return is_line_space(x) || x == '\n'; };
   while (!text.empty() && is_space(text.front()))
@@ -27,7 +26,7 @@ inline std::string_view trimmed(std::string_view text) noexcept {
   return text;
 }
 
-/// True for a line that says nothing: it is empty, or white space alone.
+/// True for a line that is empty or consists of white space.
 bool is_blank(std::string_view line) noexcept;
 
 /// An ASCII letter, a digit or `_`.
@@ -38,13 +37,13 @@ inline bool is_word_char(char x) noexcept {
 /// Letters, digits and `_`, not beginning with a digit.
 bool is_word(std::string_view text);
 
-/// The text in quotes, with escapes where needed, as in the text form of pipelines. Always UTF-8.
+/// The text in quotes with escapes, as in the text form of pipelines. Always UTF-8.
 std::string in_quotes(std::string_view text);
 
-/// `in_quotes`, for errors: cut to its first 40 bytes.
+/// For errors: `in_quotes`, cut after the first 40 bytes.
 std::string excerpt(std::string_view text);
 
-/// A text to go between JSON's quotes; bytes that are not UTF-8 become U+FFFD.
+/// The text with JSON's escapes, without quotes; bytes that are not UTF-8 become U+FFFD.
 std::string json_escaped(std::string_view text);
 
 /// "a.tar and 2 more", for errors; empty for none.

@@ -15,7 +15,7 @@ namespace {
 
 /// Room for notes and the ending, which follow the last span.
 constexpr std::uint64_t reserved_bytes = 2048;
-/// Marks the numbers of names of details.
+/// Set in the numbers of names of details.
 constexpr std::uint32_t detail_bit = std::uint32_t{1} << 31;
 
 std::string json_text(std::string_view text) {
@@ -63,7 +63,7 @@ void trace_track::add(std::uint32_t name, std::int64_t begin_ns, std::int64_t en
     return;
   }
   const mutex_lock lock{mutex_};
-  spans_.push_back({begin_ns, end_ns, x, name}); // into memory that is reserved already
+  spans_.push_back({begin_ns, end_ns, x, name}); // does not throw: the memory is reserved
   if (spans_.size() == spans_at_a_time)
     flush();
 }
@@ -71,7 +71,7 @@ void trace_track::add(std::uint32_t name, std::int64_t begin_ns, std::int64_t en
 void trace_track::flush() noexcept {
   try {
     recorder_.write(*this, spans_);
-  } catch (...) { // no memory for a text
+  } catch (...) { // no memory for the text
     recorder_.left_out_.fetch_add(spans_.size(), std::memory_order_relaxed);
   }
   spans_.clear();
@@ -88,7 +88,7 @@ trace_recorder::trace_recorder(std::uint64_t max_bytes, sink to)
 trace_recorder::~trace_recorder() {
   try {
     flush();
-  } catch (...) { // no memory for the ending, but the file has it already
+  } catch (...) { // no memory for the ending, which the file has already
   }
 }
 
@@ -133,7 +133,7 @@ void trace_recorder::flush() {
     x->flush();
   }
   const mutex_lock lock{mutex_};
-  send(""); // adds how many spans were left out
+  send(""); // rewrites the ending, with the number of spans left out
 }
 
 void trace_recorder::write(const trace_track& track, const std::vector<trace_track::span>& spans) {
@@ -154,10 +154,10 @@ void trace_recorder::write(const trace_track& track, const std::vector<trace_tra
 
 /// Whether there is room for a span. Adds a note to the trace when a limit is reached.
 bool trace_recorder::has_room(const trace_track::span& x, std::size_t bytes, std::string& text) {
-  const auto behind = bytes_ + text.size() + bytes;
+  const auto total = bytes_ + text.size() + bytes;
   if (is_full_)
     return false;
-  if (behind > max_bytes_) {
+  if (total > max_bytes_) {
     append_note(text, x.end_ns,
                 "the trace has reached its size limit; nothing is recorded from here on");
     is_full_ = true;
@@ -166,7 +166,7 @@ bool trace_recorder::has_room(const trace_track::span& x, std::size_t bytes, std
   }
   if ((x.name & detail_bit) == 0)
     return true;
-  if (!is_full_of_details_ && behind > max_detail_bytes_) {
+  if (!is_full_of_details_ && total > max_detail_bytes_) {
     append_note(text, x.end_ns,
                 "three quarters of the trace's size limit used; no single rows from here on");
     is_full_of_details_ = true;
@@ -210,7 +210,7 @@ std::string trace_recorder::ending() const {
   return text + "}}\n";
 }
 
-/// A trace that cannot be written does not end the job.
+/// A failure to write the trace ends the trace, not the job.
 void trace_recorder::send(const std::string& text) {
   if (has_failed_)
     return;

@@ -18,8 +18,9 @@ namespace leat {
 
 class trace_recorder;
 
-/// One row of a timeline: spans of one thread, or of one thing that is in one state at a time. Any
-/// thread may write; a span lies within the one that encloses it in time.
+/// One row of a timeline: the spans of one thread, or of one thing that is in one state at a time.
+/// Any thread may write. Spans nest or are disjoint; the viewer draws a span inside the one that
+/// encloses it.
 class trace_track {
 public:
   trace_track(trace_recorder& recorder, std::uint32_t process, std::uint32_t number)
@@ -52,18 +53,17 @@ private:
   const std::uint32_t process_;
   const std::uint32_t number_;
   mutex mutex_;
-  /// Guarded by `mutex_`.
+  /// Guarded by `mutex_`. Its capacity is `spans_at_a_time`.
   std::vector<span> spans_;
 };
 
 /// Writes a timeline as JSON in Chrome's trace format, which Perfetto and chrome://tracing open, up
-/// to a number of bytes. Spans of details (single rows and what they did) may take three quarters
-/// of them, so that batches and waits are shown for longer. All members may be called by any
-/// thread.
+/// to a number of bytes. Spans of details (single rows and their stages) may take three quarters of
+/// them, so that batches and waits are recorded for longer. Any thread may call all members.
 class trace_recorder {
 public:
-  /// Takes text that follows all that came before, and what would complete the JSON after it; once
-  /// it has thrown `leat::error`, it is not called again. One call at a time.
+  /// Receives text to append, and the ending that would complete the JSON after it. Once it has
+  /// thrown, it is not called again. One call at a time.
   using sink = std::function<void(std::string_view text, std::string_view ending)>;
 
   trace_recorder(std::uint64_t max_bytes, sink to);
@@ -73,16 +73,17 @@ public:
 
   /// A group of tracks.
   std::uint32_t add_process(const std::string& name);
-  /// The track with this number, made if there is none; tracks are shown in the order of their
+  /// The track with this number, created if there is none; tracks are shown in the order of their
   /// numbers. It lives as long as the recorder.
   trace_track& track(std::uint32_t process, std::uint32_t number, const std::string& name);
-  /// Registers what spans are called, and what their numbers are called. `detail`: see above.
+  /// Registers a name for spans, with names for their arguments, and returns its number. `detail`:
+  /// spans of this name are details (see above).
   std::uint32_t name(const std::string& text, std::vector<std::string> arguments = {},
                      bool detail = false);
 
-  /// Writes all that tracks hold.
+  /// Writes all spans that tracks hold.
   void flush();
-  /// Spans that the limit left out.
+  /// Number of spans left out, because of the limit or for lack of memory.
   std::uint64_t left_out() const noexcept { return left_out_.load(std::memory_order_relaxed); }
 
 private:
@@ -116,7 +117,7 @@ private:
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<trace_track>> tracks_;
   std::uint32_t processes_ = 0;
 
-  /// Locked after a track's mutex.
+  /// Lock order: `tracks_mutex_`, a track's mutex, this one.
   mutable mutex mutex_;
   // Guarded by `mutex_`:
   sink sink_;

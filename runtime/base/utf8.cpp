@@ -38,6 +38,7 @@ std::size_t utf8_length(std::string_view text) {
       return 0;
     code = code << 6 | (byte(i) & 0x3fU);
   }
+  // By length: a smaller code in that many bytes is an overlong form, which is not UTF-8.
   constexpr std::array<std::uint32_t, 5> smallest{0, 0, 0x80, 0x800, 0x10000};
   const bool surrogate = code >= 0xd800 && code < 0xe000;
   return code < smallest[n] || code > 0x10ffff || surrogate ? 0 : n;

@@ -13,11 +13,11 @@ std::size_t utf8_length(std::string_view text);
 /// upper-case digits). Different names stay different; valid ones without a `\x` stay as they are.
 void append_utf8(std::string_view name, std::string& to);
 
-/// Makes everything from `begin` on UTF-8, in place.
+/// Makes everything from `begin` on UTF-8 in the same way, in place.
 void make_utf8(std::string& text, std::size_t begin);
 
-/// Makes everything that `append` appends UTF-8. Used for the ids of all sources, which are made of
-/// names of files, of keys, and of what a program's own sources say.
+/// Makes everything that `append` appends UTF-8. Used for the ids of all sources, which consist of
+/// file names, keys, and what a program's own sources return.
 template <class Append>
 void append_as_utf8(std::string& to, Append append) {
   const auto begin = to.size();

@@ -13,7 +13,7 @@ namespace leat {
 
 enum class wire_type : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2 };
 
-// Each function writes at `to`, which must have room, and returns where its output ends.
+// Each function writes to `to`, which must have room, and returns the end of its output.
 
 inline char* put_varint(char* to, std::uint64_t x) {
   for (; x >= 0x80; x >>= 7)
@@ -35,7 +35,7 @@ inline char* put(char* to, int field, std::uint64_t x) {
   return x == 0 ? to : put_varint(put_tag(to, field, wire_type::varint), x);
 }
 
-/// The header of bytes, or of a message.
+/// The tag and size that precede bytes or a message.
 inline char* put_size(char* to, int field, std::size_t size) {
   return put_varint(put_tag(to, field, wire_type::bytes), size);
 }
@@ -52,7 +52,8 @@ inline char* put_fixed(char* to, int field, std::uint64_t x) {
   return to + sizeof x;
 }
 
-/// A short message: at most 127 bytes, written by `put_fields` after its size.
+/// A message of at most 127 bytes, which `put_fields` writes: its size, filled in afterwards, takes
+/// one byte.
 template <class PutFields>
 inline char* put_short(char* to, int field, PutFields put_fields) {
   to = put_size(to, field, 0);
@@ -65,12 +66,12 @@ inline std::size_t size_of_varint(std::uint64_t x) {
   return (static_cast<std::size_t>(std::bit_width(x | 1)) + 6) / 7;
 }
 
-/// The size of a field with a number below 16, which is not written if it is zero.
+/// The size of an integer field, which is not written if it is zero; the field number is below 16.
 inline std::size_t size_of_number(std::uint64_t x) {
   return x == 0 ? 0 : 1 + size_of_varint(x);
 }
 
-/// The size of a field of bytes, which are always written.
+/// The size of a field of bytes, which is always written; the field number is below 16.
 inline std::size_t size_of_bytes(std::size_t size) {
   return 1 + size_of_varint(size) + size;
 }

@@ -17,7 +17,7 @@ void stage_clock::end(std::int64_t now, std::size_t rows, std::uint64_t epoch,
   if (is_on_)
     turn_to(stage_, now);
   is_on_ = false;
-  // The part that was measured stands for the whole row, and the row for all rows.
+  // Extrapolates from the measured part of the row to the whole row, and from the row to all rows.
   const auto measured = since_ - begin_;
   const auto weight = measured > 0 ? static_cast<double>(now - begin_)
                                          / static_cast<double>(measured) * static_cast<double>(rows)

@@ -16,20 +16,19 @@ namespace leat {
 /// How a worker's rows are shown in a trace.
 struct row_tracing {
   trace_track* track = nullptr;
-  /// Names of spans: for rows that are dealt together, for one row, and for each stage and the
-  /// rest.
+  /// Names of spans: for rows that are dealt together, for one row, and for each stage.
   std::uint32_t rows = 0;
   std::uint32_t row = 0;
   std::vector<std::uint32_t> stages = {};
 };
 
-/// Where the time of a thread's rows goes, by stage. Only some rows are measured, and stand for
-/// all: reading the clock costs as much as a small row. One thread writes; any thread may call
-/// `time_in`.
+/// Measures where the time of a thread's rows goes, by stage. Only some rows are measured, and
+/// stand for all, since reading the clock costs as much as a small row. One thread writes; any
+/// thread may call `time_in`.
 class stage_clock {
 public:
-  /// The number of stages. It is also the index of everything outside the stages: rows are written
-  /// and hashed.
+  /// The number of stages. It is also the index of all time outside the stages, in which rows are
+  /// written and hashed.
   std::size_t num_stages() const noexcept { return times_.empty() ? 0 : times_.size() - 1; }
 
   /// Called before the thread begins.
@@ -39,14 +38,14 @@ public:
     tracing_ = std::move(tracing);
   }
 
-  /// Begins a row that is measured.
+  /// Begins to measure a row.
   void begin(std::int64_t now) noexcept {
     is_on_ = !times_.empty();
     begin_ = since_ = now;
     stage_ = num_stages();
     switches_ = 0;
   }
-  /// A stage that it was not prepared for counts as outside the stages.
+  /// An index that `prepare` did not announce counts as outside the stages.
   void enter(std::size_t stage, std::int64_t now) noexcept {
     if (is_on_)
       turn_to(std::min(stage, num_stages()), now);
@@ -55,12 +54,12 @@ public:
     if (is_on_)
       enter(stage, steady_ns());
   }
-  /// What follows is outside the stages.
+  /// From here on, time counts as outside the stages.
   void leave() noexcept { enter(num_stages()); }
-  /// Ends the row; it stands for `rows` rows. `epoch` and `position` of the row are for a trace.
+  /// Ends the row, which stands for `rows` rows. `epoch` and `position` are shown in the trace.
   void end(std::int64_t now, std::size_t rows, std::uint64_t epoch,
            std::uint64_t position) noexcept;
-  /// Shows rows of a batch that were taken one after the other in a trace.
+  /// Records consecutive rows of a batch in the trace.
   void show_rows(std::int64_t begin, std::int64_t end, std::uint64_t epoch, std::uint64_t step,
                  std::uint64_t rows) noexcept {
     if (tracing_.track)
@@ -92,7 +91,7 @@ private:
   std::vector<std::atomic<std::int64_t>> times_;
   row_tracing tracing_;
 
-  // About the row that is being measured.
+  // The row that is being measured:
   bool is_on_ = false;
   std::int64_t begin_ = 0;
   std::int64_t since_ = 0;
@@ -103,12 +102,12 @@ private:
   std::int64_t shown_ = 0;
 };
 
-/// What one worker has done, and what it is doing now: written by the worker, read by anyone. It
-/// has cache lines of its own: a worker writes it for every row.
+/// What one worker has done and is doing now. The worker writes it, for every row, so it has cache
+/// lines of its own; any thread reads it.
 struct alignas(64) worker_record {
   /// Index among the workers; a replacement has that of its predecessor.
   std::size_t number = 0;
-  /// Never used twice in a loader.
+  /// Unique in a loader.
   std::uint32_t id = 0;
 
   std::atomic<std::uint64_t> rows_dealt{0};
@@ -119,18 +118,17 @@ struct alignas(64) worker_record {
   std::atomic<std::uint64_t> elements_packed{0};
   std::atomic<std::uint64_t> elements_padded{0};
 
-  // The row in progress: since when (steady clock, ns; 0: none), which item, in which stage
-  // (sources come first, then maps: see sample_graph).
+  // The row in progress: its start (steady clock, ns; 0: none), which item, and in which stage it
+  // is (sources come first, then maps: see sample_graph).
   std::atomic<std::int64_t> since_ns{0};
   std::atomic<std::uint64_t> epoch{0};
   std::atomic<std::uint64_t> item{0};
   std::atomic<std::size_t> stage{0};
 
-  /// Where the time of its rows goes.
   stage_clock clock;
 };
 
-/// Notes in a record that its thread works on an item, as long as this lives.
+/// Marks the record's worker as busy with an item while this lives.
 class busy_scope {
 public:
   explicit busy_scope(worker_record& record) noexcept : record_(record) { begin_next(); }

@@ -3,9 +3,9 @@
 #include "messages/cluster/incarnation.hpp"
 #include "messages/cluster/job_rules.hpp"
 #include "messages/cluster/process_identity.hpp"
-#include "messages/job_position.hpp"
 
 #include <leat/hash128.hpp>
+#include <leat/job_position.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,8 @@
 #pragma once
 
 #include "messages/cluster/part.hpp"
-#include "messages/job_position.hpp"
+
+#include <leat/job_position.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -159,6 +159,17 @@ void journal_retention::kept_from(const std::string& directory, const job_positi
   release_unneeded(sets.front().lanes);
 }
 
+void journal_retention::heard_stored(const std::string& directory, const job_position& newest,
+                                     std::uint64_t keep) {
+  if (!heard_.empty() && heard_.back() >= newest)
+    return;
+  heard_.push_back(newest);
+  if (heard_.size() <= keep)
+    return;
+  heard_.pop_front();
+  kept_from(directory, heard_.front());
+}
+
 void journal_retention::keep(const job_position& at, const lane_states& lanes) {
   for (const auto& x : lanes)
     check_uses(x, feeds_.size());

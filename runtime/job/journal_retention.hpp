@@ -41,6 +41,9 @@ public:
   void saving(const std::string& directory, const job_position& at, const lane_states& lanes);
   /// Older snapshots in the directory are gone.
   void kept_from(const std::string& directory, const job_position& oldest);
+  /// In a cluster: this is the newest set that all ranks have stored in the directory, where `keep`
+  /// sets stay.
+  void heard_stored(const std::string& directory, const job_position& newest, std::uint64_t keep);
   /// The job resumed from a snapshot in a directory, which an earlier process saved: it stays
   /// needed until this process has saved one.
   void found_saved(const job_position& at, const lane_states& lanes);
@@ -92,6 +95,8 @@ private:
   mutex mutex_;
   std::map<std::string, saved_sets> saved_ LEAT_GUARDED_BY(mutex_);
   std::optional<needs> found_ LEAT_GUARDED_BY(mutex_);
+  /// Sets that are known to be stored, in a cluster. Used by one thread.
+  std::deque<job_position> heard_;
   std::map<job_position, kept> kept_ LEAT_GUARDED_BY(mutex_);
 };
 

@@ -1,5 +1,6 @@
 #include "runtime/job/rank_job.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/worker_record.hpp"
 #include "runtime/rows/indexed_order.hpp"
 #include "runtime/rows/iterator_order.hpp"
@@ -47,6 +48,10 @@ void rank_job::learn_fields(const doing& told) {
   fields.learn_lanes = {};
 }
 
+resume_point rank_job::position() const {
+  return {at.next.epoch, at.next.step, at.global_step, at.sums.digest};
+}
+
 std::unique_ptr<batch_order> rank_job::make_order(const std::shared_ptr<call_record>& calls) const {
   if (plan->shape.is_indexed)
     return std::make_unique<indexed_order>(plan->shape, rank, world_size, epochs, at.next);
@@ -69,8 +74,32 @@ void rank_job::hand_over(const batch_slot& x) {
 }
 
 void rank_job::rewind() {
+  if (!plan->samples->feeds.empty())
+    refuse_argument("rewind", "records that exist once", "data that can be read again");
   bad_log.cut(0, 0, rank, world_size);
   at = {};
+}
+
+bool rank_job::abandon_epoch() {
+  if (plan->shape.is_endless())
+    refuse_argument("abandon_epoch", "a pipeline of one endless epoch",
+                    "batch() with end drop or mask");
+  if (at.next.step == 0)
+    return false; // none of it was handed over: the epoch before has ended
+  at.next = {at.next.epoch + 1, 0};
+  at.lanes = nullptr;
+  return true;
+}
+
+bool rank_job::change_weights(const weight_change& x, bool is_under_way) {
+  const auto inputs = inputs_to_weigh("set_weights", *plan->samples, plan->shape);
+  if (x.weights.size() != inputs)
+    refuse_argument("set_weights", std::to_string(x.weights.size()) + " weights",
+                    std::to_string(inputs) + ", one per input of the mix");
+  if (is_under_way && !plan->samples->feeds.empty())
+    refuse_argument("set_weights", "records that exist once, in a loader that has begun",
+                    "a call before the first next()");
+  return weights.add({x.step, whole_weights(x.weights)}, at.global_step);
 }
 
 bool rank_job::can_snapshot() const noexcept {
@@ -109,13 +138,21 @@ std::string rank_job::encoded_at(const job_progress& x, const weight_phases& cha
   return encode(part, x.lanes ? *x.lanes : none);
 }
 
+rank_job as_restored(const rank_job& job) {
+  auto result = job;
+  if (job.at.lanes)
+    result.at.lanes = std::make_shared<const lane_states>(
+        decode(job.encoded_at(job.at), "the job's own state").lanes);
+  return result;
+}
+
 attempt_start rank_job::attempt() const {
   attempt_start start{.world_size = world_size,
                       .rank = rank,
                       .records = plan->shape.is_indexed ? plan->shape.items : 0,
                       .data_digest = data_digest};
   if (at.is_resumed || at.next != job_position{}) // also after a seek
-    start.resumed_at = {at.next.epoch, at.next.step};
+    start.resumed_at = at.next;
   return start;
 }
 

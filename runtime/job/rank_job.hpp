@@ -11,6 +11,8 @@
 #include "runtime/snapshot/snapshot.hpp"
 
 #include <leat/hash128.hpp>
+#include <leat/pipeline.hpp>
+#include <leat/resume_point.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -59,6 +61,7 @@ struct rank_job {
   /// Batches to the end of the job, at most 2^64 - 1; only for epochs of a known length.
   std::uint64_t batches_left() const noexcept;
   bool is_over() const noexcept { return at.global_step >= steps; }
+  resume_point position() const;
 
   /// The batch's fields must still be learned, by making samples, before an order is made.
   bool has_to_learn_fields() const noexcept { return plan->layout == nullptr; }
@@ -71,8 +74,17 @@ struct rank_job {
   /// Moves past a closed batch that is handed over. Throws `errc::io`, without moving, if the bad
   /// samples of the batch cannot be logged.
   void hand_over(const batch_slot& x);
-  /// Starts the job over. Throws `errc::io`.
+  /// Starts the job over. Throws `errc::io`, and `errc::invalid_argument` for records that exist
+  /// once.
   void rewind();
+  /// Moves to the next epoch; false if the job stands at the beginning of one. Throws
+  /// `errc::invalid_argument` for an endless epoch.
+  bool abandon_epoch();
+  /// Does not hand over these steps, see left_out_steps.
+  void leave_out(const step_range& x) { left_out.add(x, at.global_step); }
+  /// Makes a change of the mix's weights, see weight_changes; false if it was made already.
+  /// `is_under_way`: batches are being made. Throws `errc::invalid_argument`.
+  bool change_weights(const weight_change& x, bool is_under_way);
 
   /// False if records exist once and are not kept in a journal.
   bool can_snapshot() const noexcept;
@@ -90,5 +102,9 @@ struct rank_job {
 private:
   snapshot make_snapshot(pipeline_facts of, const job_progress& x, lane_states lanes) const;
 };
+
+/// The job where it stands, as after a restore from there: nothing of what was made ahead is left.
+/// Throws `errc::invalid_argument` unless snapshots can be taken of it.
+rank_job as_restored(const rank_job& job);
 
 } // namespace leat

@@ -33,8 +33,7 @@ struct lane_sizes {
   friend bool operator==(const lane_sizes&, const lane_sizes&) = default;
 };
 
-/// What a snapshot says: one rank's part, or parts put together. Large because it is all that one
-/// says.
+/// What a snapshot says: one rank's part, or parts put together.
 struct snapshot_facts {
   /// What it was taken of.
   pipeline_facts pipeline;

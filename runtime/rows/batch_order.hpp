@@ -1,7 +1,8 @@
 #pragma once
 
-#include "messages/job_position.hpp"
 #include "runtime/rows/batch_slot.hpp"
+
+#include <leat/job_position.hpp>
 
 #include <cstddef>
 #include <cstdint>

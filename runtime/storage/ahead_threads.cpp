@@ -27,6 +27,7 @@ void ahead_threads::add(work& x) {
   some_.notify_one();
 }
 
+/// The list is singly linked, so unlinking `x` needs the element before it.
 void ahead_threads::remove(work& x) {
   const mutex_lock lock{mutex_};
   while (x.threads_ > 0)
@@ -60,7 +61,7 @@ void ahead_threads::run() {
     --x.threads_;
     if (again) {
       push(x);
-      if (waiting_ > 1) // this thread takes one of them
+      if (waiting_ > 1) // this thread itself takes one of them
         some_.notify_one();
     }
     ran_.notify_all();
@@ -73,7 +74,7 @@ void ahead_threads::make_thread() {
   threads_.reserve(threads_.size() + 1);
   try {
     threads_.push_back(begin_thread("unpack ahead", [this] { run(); }));
-  } catch (const error&) {
+  } catch (const error&) { // the threads that exist do all the work, more slowly
     if (threads_.empty())
       throw;
   }

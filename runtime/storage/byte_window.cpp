@@ -58,6 +58,8 @@ restart_point byte_window::restart(std::uint64_t offset) {
   return restarts_.front();
 }
 
+/// Shared memory must not change: the window then moves to a new buffer, with the bytes that are
+/// still needed.
 void byte_window::make_room() {
   if (is_shared_) {
     const auto live = held_->all().subspan(dead_);
@@ -67,7 +69,7 @@ void byte_window::make_room() {
     held_ = std::move(next);
     is_shared_ = false;
     dead_ = 0;
-  } else if (dead_ >= held_->size() - dead_) { // so each byte is moved once at most
+  } else if (dead_ >= held_->size() - dead_) { // amortized, each byte is moved at most once
     held_->remove_front(dead_);
     dead_ = 0;
   }

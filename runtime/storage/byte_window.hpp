@@ -13,37 +13,37 @@
 
 namespace leat {
 
-/// A part of a stream of bytes that is held in memory and moves forward. Reads in blocks, so up to
-/// a block more than was asked for. Used by one thread at a time, but for what it shares.
+/// A part of a byte stream that is held in memory and moves forward. It reads in blocks, and so up
+/// to a block more than was asked for. Used by one thread at a time, except for what it shares.
 class byte_window {
 public:
   /// `file` is named in errors. Memory comes from `blocks`.
   byte_window(std::string file, std::unique_ptr<byte_stream> stream, std::size_t block_bytes,
               std::shared_ptr<shared_bytes_pool> blocks);
 
-  /// The bytes from `offset` on that are held, and at least `size`, unless the file ends before.
-  /// Valid until the next call. `offset` is not below what was forgotten.
-  /// Throws `errc::torn_file` where the file ends before `offset`, and what `byte_stream` throws.
+  /// All bytes held from `offset` on: at least `size`, unless the file ends first. Valid until the
+  /// next call. `offset` must not have been forgotten.
+  /// Throws `errc::torn_file` if the file ends before `offset`, and what `byte_stream` throws.
   std::span<const std::byte> from(std::uint64_t offset, std::size_t size = 1);
 
-  /// All that is held, for others to keep: the window goes on in other memory.
+  /// All that is held, for others to keep; the window continues in other memory.
   std::shared_ptr<const shared_bytes> share();
 
-  /// Appends `size` bytes at `offset`, and forgets them: what is held stays a few blocks.
-  /// Throws `errc::torn_file` where there are not as many.
+  /// Appends `size` bytes at `offset` to `to` and forgets them, so that the window stays at a few
+  /// blocks. Throws `errc::torn_file` if there are fewer.
   void move_to(std::vector<std::byte>& to, std::uint64_t offset, std::uint64_t size);
 
   /// Bytes before `offset` will not be asked for again.
   void forget_before(std::uint64_t offset);
 
-  /// The last place, at or before `offset`, where unpacking can begin again. `offset` has been
-  /// read, perhaps forgotten, and is not below that of the last call.
+  /// The last restart point at or before `offset`. `offset` has been read, perhaps forgotten, and
+  /// does not decrease between calls.
   restart_point restart(std::uint64_t offset);
 
 private:
   /// Reads a block; false at the end of the file.
   bool read_block();
-  /// Makes room behind what is held, in memory that nobody shares.
+  /// Makes room after what is held, in memory that nobody else shares.
   void make_room();
   std::uint64_t end() const { return begin_ + held_->size() - dead_; }
   [[noreturn]] void torn(std::uint64_t needed) const;
@@ -56,9 +56,9 @@ private:
   std::shared_ptr<shared_bytes_pool> blocks_;
   std::shared_ptr<shared_bytes> held_;
   bool is_shared_ = false;
-  /// How many bytes at the beginning of what is held are forgotten.
+  /// Number of forgotten bytes at the beginning of `held_`.
   std::size_t dead_ = 0;
-  /// From the one that `restart` returned last on.
+  /// Starts with the one that `restart` returned last.
   std::deque<restart_point> restarts_;
 };
 

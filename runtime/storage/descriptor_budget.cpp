@@ -11,11 +11,11 @@ namespace leat {
 namespace {
 
 constexpr std::uint64_t fewest_places = 4;
-/// Half of what the command raises its limit to. Each open file holds about a kilobyte of the
-/// system's memory.
+/// Half of the limit that the `leat` command sets for itself. Each open file takes about a kilobyte
+/// of kernel memory.
 constexpr std::uint64_t most_places = 32'768;
 
-/// A number that no other thread has or had.
+/// A number for this thread that no other thread has or had.
 std::size_t own_number() noexcept {
   static std::atomic<std::size_t> next{0};
   static thread_local constinit std::size_t number = SIZE_MAX;
@@ -32,7 +32,7 @@ bool register_barrier() noexcept {
   return call_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 }
 
-/// Each other thread of the process passes a full barrier before this returns.
+/// Makes every other thread of the process pass a full memory barrier before this returns.
 bool all_pass_barrier() noexcept {
   return call_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)
          || (register_barrier() && call_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED));
@@ -52,7 +52,7 @@ descriptor_budget::place::place(descriptor_budget& in) : in_(&in) {
     const mutex_lock lock{in.mutex_};
     ++in.others_;
   }
-  while (in.beyond_places()) { // which closes it
+  while (in.beyond_places()) { // its result closes a file when it is destroyed
   }
 }
 
@@ -63,10 +63,10 @@ descriptor_budget::place::~place() {
   --in_->others_;
 }
 
-/// A reader sets a mark and then looks whether the file is open; who closes a file says first that
-/// it is not open, and then looks for marks: one of the two sees the other. Between its two steps
-/// each passes a full barrier. As closing is rare, it makes the readers pass theirs, if the system
-/// has a call for that: a barrier costs 20 ns beside a pread(2) of 300.
+/// A reader sets a mark and then checks whether the file is open; the closer first declares it not
+/// open and then looks for marks: one of the two sees the other, as each passes a full barrier
+/// between its two steps. Closing is rare, so the closer makes the readers pass theirs, where the
+/// system has membarrier(2): in each read, a barrier would add 20 ns to the 300 of a pread(2).
 descriptor_budget::reading::reading(descriptor_budget& in, kept_file& file) noexcept
     : in_(in), file_(file), mark_(in.begin_reading(file)), is_open_(file.is_open_.load()) {
   if (is_open_ && !file.was_read_.load(std::memory_order_relaxed))
@@ -96,10 +96,10 @@ std::atomic<const kept_file*>* descriptor_budget::begin_reading(const kept_file&
   if (number < own_marks_.size() && !own_marks_[number].file.load(std::memory_order_relaxed)) {
     auto& mark = own_marks_[number].file;
     if (has_barrier_)
-      mark.store(&x, std::memory_order_release); // after what was read with the mark before
+      mark.store(&x, std::memory_order_release); // after all reads under the previous mark
     else
       mark.store(&x);
-    std::atomic_signal_fence(std::memory_order_seq_cst); // nothing is compiled to stand before it
+    std::atomic_signal_fence(std::memory_order_seq_cst); // the compiler moves no load above it
     return &mark;
   }
   for (std::size_t i = 0; i < shared_marks_.size(); ++i) {
@@ -112,7 +112,7 @@ std::atomic<const kept_file*>* descriptor_budget::begin_reading(const kept_file&
   return nullptr;
 }
 
-/// False, and it stays open, where somebody reads it.
+/// Returns false, and leaves the file open, if a thread is reading it.
 bool descriptor_budget::close_to_readers(kept_file& x) const noexcept {
   x.is_open_.store(false);
   if ((!has_barrier_ || all_pass_barrier()) && !is_read(x))
@@ -152,7 +152,8 @@ bool descriptor_budget::close_half() noexcept {
   return has_closed;
 }
 
-/// A file to be closed without the lock, which may take a while; none where there are places.
+/// Takes a file out to be closed by the caller without the lock, since close(2) may take a while;
+/// empty if there are places left.
 file_descriptor descriptor_budget::beyond_places() {
   const auto all = places();
   const mutex_lock lock{mutex_};
@@ -160,8 +161,8 @@ file_descriptor descriptor_budget::beyond_places() {
   return kept_.size() > for_kept ? take_least_recent() : file_descriptor{};
 }
 
-/// A file that was read since it came to the end of the list goes there again, as does one that is
-/// being read. Each is looked at twice at most, since others keep reading.
+/// The clock algorithm: a file that was read since it came to the end of the list, or is being
+/// read, goes back to the end. Each is looked at twice at most, since other threads keep reading.
 file_descriptor descriptor_budget::take_least_recent() {
   for (auto looks = 2 * kept_.size(); looks > 0; --looks) {
     auto& x = *kept_.front();

@@ -13,7 +13,7 @@
 
 namespace leat {
 
-/// A file that is read at times, and stays open as long as its budget has a place for it.
+/// A file that is read now and then, and stays open as long as its budget has a place for it.
 class kept_file {
 public:
   kept_file() = default;
@@ -21,32 +21,32 @@ public:
 private:
   friend class descriptor_budget;
 
-  /// Changed with the budget's lock held, while the file is not open to readers.
+  /// Changed only with the budget's lock held, and while the file is not open to readers.
   file_descriptor descriptor_ = {};
   std::atomic<bool> is_open_ = false;
-  /// Since it was opened, or spared for that.
+  /// Whether it was read since it was opened, or since it was last spared for having been read.
   std::atomic<bool> was_read_ = false;
   std::list<kept_file*>::iterator place_ = {};
 };
 
 /// Bounds how many descriptors stay open. Files that are only kept for later reads share its
-/// places: the least recently used one is closed for the next. Reading a file that is open takes no
-/// lock, and nobody waits: where all are being read at one time, there are more for as long.
-/// Any thread.
+/// places: the least recently used one is closed to make room for the next. Reading an open file
+/// takes no lock, and nobody waits: while all are being read at once, there are more than the
+/// places. Any thread.
 class descriptor_budget {
 public:
-  /// How many descriptors the process may have; asked at each opening, as it may change.
+  /// How many descriptors the process may have; called at each opening, as it may change.
   using limit_function = std::uint64_t (*)() noexcept;
 
   explicit descriptor_budget(limit_function limit = descriptor_limit) noexcept;
   descriptor_budget(const descriptor_budget&) = delete;
   descriptor_budget& operator=(const descriptor_budget&) = delete;
 
-  /// Half of what the process may have: the rest is the program's own. Between 4 and 32,768.
+  /// Half of what the process may have: the rest is left to the program. Between 4 and 32,768.
   std::size_t places() const noexcept;
 
-  /// A descriptor that stays open as long as this lives: a pipe, or one that is being opened. It
-  /// takes a place from the files that are kept, which have a quarter of all places at least.
+  /// Accounts for a descriptor that stays open as long as this lives: a pipe, or one that is being
+  /// opened. It takes a place from the kept files, which have at least a quarter of all places.
   class place {
   public:
     place() = default;
@@ -62,8 +62,8 @@ public:
     descriptor_budget* in_ = nullptr;
   };
 
-  /// While it lives, a file that is open, or is opened with it, stays open. One per thread at a
-  /// time is fast.
+  /// While this lives, a file that is open, or is opened through it, stays open. The first one that
+  /// a thread holds is the fast case.
   class reading {
   public:
     reading(descriptor_budget& in, kept_file& file) noexcept;
@@ -72,7 +72,7 @@ public:
     reading& operator=(const reading&) = delete;
 
     bool is_open() const noexcept { return is_open_; }
-    /// Keeps what was just opened; closes it where another thread was faster.
+    /// Keeps a descriptor that was just opened; closes it if another thread was faster.
     void keep(file_descriptor descriptor);
     /// The descriptor of a file that is open.
     const file_descriptor& descriptor() const noexcept { return file_.descriptor_; }
@@ -84,16 +84,15 @@ public:
     bool is_open_;
   };
 
-  /// Closes a file that nobody reads. In the child of a fork it stays open: a thread that was left
-  /// behind may have the lock.
+  /// Closes a file that nobody reads. In the child of a fork it stays open: a thread that exists
+  /// only in the parent may hold the lock.
   void close(kept_file& x) noexcept;
 
-  /// Closes half of the files that are kept, those that were not used for longest; false if there
-  /// is none that can be closed.
+  /// Closes the least recently used half of the kept files; false if none can be closed.
   bool close_half() noexcept;
 
 private:
-  /// A file that some thread is reading.
+  /// The file that some thread is reading. Each has a cache line of its own.
   struct alignas(64) mark {
     std::atomic<const kept_file*> file = nullptr;
   };
@@ -109,20 +108,22 @@ private:
   limit_function limit_;
   process_mark home_;
   const bool has_barrier_;
-  /// One for each of the first threads of the process; and those of all others.
+  /// One for each of the first 256 threads of the process; all other threads share the second
+  /// array.
   std::array<mark, 256> own_marks_ = {};
   std::array<mark, 64> shared_marks_ = {};
-  /// Threads that read without a mark, as all were taken.
+  /// Threads that read without a mark because all were taken; nothing is closed while there are
+  /// any.
   std::atomic<std::size_t> unmarked_ = 0;
   mutex mutex_;
-  /// Descriptors that are no kept files.
+  /// Descriptors that are not kept files.
   std::size_t others_ LEAT_GUARDED_BY(mutex_) = 0;
-  /// Those that are open, in the order in which they were opened, or spared since.
+  /// The open ones, in the order in which they were opened or last spared.
   std::list<kept_file*> kept_ LEAT_GUARDED_BY(mutex_);
 };
 
-/// That of this process. Never destroyed: threads may read while the process ends. The child of a
-/// fork beside which there were threads has another one.
+/// The budget of this process. Never destroyed: threads may read while the process ends. The child
+/// of a fork has another one if the parent had other threads.
 descriptor_budget& process_descriptors() noexcept;
 
 } // namespace leat

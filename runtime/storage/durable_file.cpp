@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
   throw io_error(code, {.stage = action, .file = file.string()});
 }
 
-/// A new file, so that no link leads what is written elsewhere. Without a descriptor if something
+/// Creates a new file, so that no link diverts what is written. Returns no descriptor if something
 /// has that name.
 file_descriptor make_file(const fs::path& path, const fs::path& file, mode_t mode) {
   auto descriptor =
@@ -41,7 +41,8 @@ file_descriptor make_file(const fs::path& path, const fs::path& file, mode_t mod
   return descriptor;
 }
 
-/// A new file in place of what a process that died, or a link that somebody else, left there.
+/// Creates a new file in place of what a dead process left there, or of a link that somebody put
+/// there.
 file_descriptor make_file_anew(const fs::path& file, mode_t mode) {
   auto made = make_file(file, file, mode);
   if (!made) {
@@ -87,7 +88,7 @@ fs::path name_beside(const fs::path& file) {
          + std::to_string(number.fetch_add(1)) + std::string{temporary_suffix};
 }
 
-/// 128 random bits: process ids are the same in all containers.
+/// 128 random bits. Process ids would not do: they are the same in all containers.
 std::string unique_text() {
   hash128 bits;
   if (uninterrupted([&] { return ::getrandom(&bits, sizeof bits, 0); }) != sizeof bits)
@@ -95,12 +96,12 @@ std::string unique_text() {
   return to_string(bits);
 }
 
-/// A file that goes again unless it gets its final name.
+/// A file that is removed again unless it gets its final name.
 class temporary_file {
 public:
   temporary_file(fs::path path, mode_t mode)
       : path_(std::move(path)), descriptor_(make_file_anew(path_, mode)) {}
-  /// One that no other writer on any machine has.
+  /// A temporary file whose name no other writer on any machine uses.
   static temporary_file apart(const fs::path& file, mode_t mode) {
     return temporary_file{temporary_name(file), mode};
   }
@@ -111,7 +112,7 @@ public:
       ::unlink(path_.c_str());
   }
 
-  /// Takes over the mode of `file`, if it is there.
+  /// Takes over the mode of `file` if that exists.
   void take_mode_of(const fs::path& file) {
     struct stat old {};
     if (::stat(file.c_str(), &old) == 0) {
@@ -125,18 +126,18 @@ public:
     sync(descriptor_, path_);
   }
 
-  /// False where there is a file of that name.
+  /// Returns false if there is a file of that name.
   bool link_to(const fs::path& file) {
     if (::link(path_.c_str(), file.c_str()) == 0)
       return true;
     const int code = errno;
     struct stat own {};
     const auto names = ::fstat(descriptor_.get(), &own) == 0 ? own.st_nlink : 1;
-    // Someone has tidied up, and so taken this for a try of long ago.
+    // Somebody removed it as a leftover of an attempt long ago.
     const bool is_removed = code == ENOENT && names == 0;
     if (code != EEXIST && !is_removed)
       throw_io(file, "link", code);
-    // A server may have done it, and lost its answer: the second try then finds the first one's.
+    // A file server may have made the link and lost its answer: the retry then finds that link.
     return names == 2;
   }
 
@@ -185,7 +186,7 @@ void write_output(const fs::path& file, std::string_view bytes, const std::strin
     temporary.rename_to(place.file);
     sync_directory(directory_of(place.file));
   } catch (const error& problem) {
-    // The user knows the output, not the file beside it.
+    // The user knows the output, not the temporary file next to it.
     auto details = problem.details();
     details.file = file.string();
     throw error(problem.code(), std::move(details));
@@ -194,13 +195,13 @@ void write_output(const fs::path& file, std::string_view bytes, const std::strin
 
 namespace {
 
-/// Files that this process is writing, by device and number: a directory may have several names.
+/// Files that this process is writing, by device and inode: a directory may have several names.
 class files_in_writing {
 public:
   using key = std::pair<dev_t, ino_t>;
 
-  /// Makes a new file under `path` and notes it, with no moment in between. Without a descriptor if
-  /// there is one already.
+  /// Creates a file at `path` and records it in one step, so that remove_others never sees one
+  /// without the other. Returns no descriptor if the file exists already.
   file_descriptor make(const fs::path& path, const fs::path& file, key& made) {
     const mutex_lock lock{mutex_};
     file_descriptor descriptor = make_file(path, file, 0644);
@@ -243,7 +244,7 @@ files_in_writing& in_writing() {
 class durable_file::content {
 public:
   explicit content(fs::path file) : file_(std::move(file)) {
-    while (!descriptor_) { // a process that died may have had this one's number
+    while (!descriptor_) { // a dead process may have had this one's process id
       path_ = name_beside(file_);
       descriptor_ = in_writing().make(path_, file_, key_);
     }
@@ -302,7 +303,7 @@ void make_directory_durably(const fs::path& directory, mode_t mode) {
     const int code = errno;
     if (code != EEXIST || !fs::is_directory(directory, unknown))
       throw_io(directory, "make directory", code == EEXIST ? ENOTDIR : code);
-    return; // another process made it
+    return; // another process created it
   }
   sync_directory(parent);
 }

@@ -9,36 +9,36 @@
 
 namespace leat {
 
-/// What stands at the end of a temporary file's name.
+/// The suffix of a temporary file's name.
 inline constexpr std::string_view temporary_suffix = ".tmp";
 
-/// A name for a temporary file beside `file` that no other writer on any machine has. Throws
+/// A name for a temporary file next to `file` that no other writer on any machine uses. Throws
 /// `errc::io`.
 std::filesystem::path temporary_name(const std::filesystem::path& file);
 
-/// Writes a file so that it is there whole, also after a power cut, or not at all: into
-/// `file` + ".tmp", fsync, rename, fsync of the directory. Replaces an older file, or a link; no
-/// link that somebody put in the place of either leads the bytes elsewhere.
-/// Throws `errc::io` with the file and the system's words; the temporary file is removed then.
-/// One writer for each file at a time. `mode` is that of the new file.
+/// Writes a file so that it is there whole or not at all, even after a power cut: writes `file` +
+/// ".tmp", fsync, rename, fsync of the directory. Replaces an older file or a link; no link that
+/// somebody put in the place of either diverts the bytes.
+/// Throws `errc::io` with the file and the system's words, and then removes the temporary file.
+/// One writer per file at a time. `mode` is that of the new file.
 void write_durably(const std::filesystem::path& file, std::string_view bytes, mode_t mode = 0644);
 
-/// Makes a file that no other process on any machine makes: false where it is there already. It is
-/// there whole, also after a power cut, or not at all; what a killed process leaves behind is a
-/// file of another name that ends in ".tmp". Throws as `write_durably`, and on file systems without
-/// hard links.
+/// Creates a file if no process on any machine has created it yet; otherwise returns false. The
+/// file is there whole or not at all, even after a power cut; a killed process leaves only a file
+/// of another name that ends in ".tmp". Throws as `write_durably`, and on file systems without hard
+/// links.
 bool create_durably(const std::filesystem::path& file, std::string_view bytes, mode_t mode = 0644);
 
-/// Writes an output that a user names. A plain file is replaced as a whole, through symbolic links,
-/// or made, with its mode kept; anything else is written to. `option` stands in errors. Throws
-/// as `write_durably` and `place_of_output`.
+/// Writes an output that the user names. A plain file is created, or replaced as a whole with its
+/// mode kept, through symbolic links; anything else is written to. `option` is named in errors.
+/// Throws as `write_durably` and `place_of_output`.
 void write_output(const std::filesystem::path& file, std::string_view bytes,
                   const std::string& option);
 
-/// A file that is written piece by piece, and is there whole, also after a power cut, or not at
-/// all. Until then it has a temporary name of its own beside it, `file` + ".PROCESS.NUMBER.tmp",
-/// so that several may write one file: the last to commit stays. All errors are `errc::io` with the
-/// file and the system's words.
+/// A file that is written piece by piece, and is there whole or not at all, even after a power cut.
+/// Until it is committed it has a temporary name of its own, `file` + ".PROCESS.NUMBER.tmp", so
+/// that several writers may write the same file: the last to commit wins. All errors are `errc::io`
+/// with the file and the system's words.
 class durable_file {
 public:
   explicit durable_file(std::filesystem::path file);
@@ -56,16 +56,16 @@ private:
   std::unique_ptr<content> content_;
 };
 
-/// Removes what a process that died left of a `durable_file`, by its temporary name; nothing if
-/// this process is writing it. A writer in another process would fail to commit. Throws
+/// Removes what a dead process left of a `durable_file`, by its temporary name; does nothing if
+/// this process is writing it. A live writer in another process would fail to commit. Throws
 /// `errc::io`.
 void remove_leftover(const std::filesystem::path& temporary);
 
-/// Makes a directory with its parents, each entered durably. It may exist, or be made by another
-/// process meanwhile. `mode` is that of the last one if it is new. Throws `errc::io`.
+/// Creates a directory with its parents, and syncs each entry. It may exist, or be created by
+/// another process meanwhile. `mode` applies to the last one if it is new. Throws `errc::io`.
 void make_directory_durably(const std::filesystem::path& directory, mode_t mode = 0755);
 
-/// Removes a file, which may be gone already. Throws `errc::io`.
+/// Removes a file if it exists. Throws `errc::io`.
 void remove_file(const std::filesystem::path& file);
 
 } // namespace leat

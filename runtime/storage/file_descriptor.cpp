@@ -66,8 +66,8 @@ struct stat stat_of_plain(const file_descriptor& file, const std::string& path) 
   return x;
 }
 
-/// Opens a plain file, and waits neither for a pipe's writer nor for a device. Without a descriptor
-/// if it failed; `errno` says why.
+/// Opens a plain file, without waiting for a pipe's writer or for a device. Returns no descriptor
+/// if that failed; `errno` has the reason.
 file_descriptor open_at_once(const std::string& path) {
   const auto open = [&](int flags) {
     return opened([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | flags); });
@@ -79,7 +79,7 @@ file_descriptor open_at_once(const std::string& path) {
   struct stat x {};
   if (::stat(path.c_str(), &x) == 0) {
     check_plain(x, path);
-    if (problem == EWOULDBLOCK) // a file server holds a lease, which it is asked to give back
+    if (problem == EWOULDBLOCK) // a file server holds a lease: open(2) waits until it is given back
       return open(0);
   }
   errno = problem;
@@ -122,10 +122,18 @@ file_descriptor file_descriptor::open(const std::string& path, object_version* v
   if (!file)
     throw_errno("open", path, "a readable file");
   const auto found = stat_of_plain(file, path);
-  ::fcntl(file.get(), F_SETFL, 0); // not to wait was for opening: reads of some file systems ask it
   if (version)
     *version = version_of(found);
   return file;
+}
+
+bool wait_in_reads(const file_descriptor& file) noexcept {
+  const int problem = errno;
+  const int flags = ::fcntl(file.get(), F_GETFL);
+  const bool is_changed = flags >= 0 && (flags & O_NONBLOCK) != 0
+                          && ::fcntl(file.get(), F_SETFL, flags & ~O_NONBLOCK) == 0;
+  errno = problem;
+  return is_changed;
 }
 
 file_descriptor file_descriptor::open_pipe(const std::string& path) {
@@ -174,6 +182,8 @@ std::size_t read_at(const file_descriptor& file, const std::string& path, std::u
       break;
     if (n > 0)
       done += static_cast<std::size_t>(n);
+    else if (errno == EAGAIN && wait_in_reads(file))
+      continue;
     else if (errno != EINTR && (!is_transient(errno) || ++retries > max_retries))
       throw_errno("read", path, std::to_string(into.size()) + " bytes");
   }

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::string_view_literals;
 
-/// First bytes, what they mean, and what to do: NAME stands for the file.
+/// The first bytes of a kind of file, its name, and what to use instead: NAME stands for the file.
 struct kind_mark {
   std::string_view bytes;
   std::string_view what;
@@ -102,7 +102,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The name as errors show it, and as a call has it.
+/// The name as errors show it and as it is written in a call.
 std::string quoted_name(const std::string& path) {
   std::string text{'"'};
   append_utf8(path, text);
@@ -116,7 +116,7 @@ file_kind filled_in(const kind_mark& x, const std::string& path) {
   return kind;
 }
 
-/// Letters and signs, no control characters but those that texts have.
+/// Whether there are no control characters except those that occur in texts.
 bool holds_text(std::string_view bytes) {
   return std::none_of(bytes.begin(), bytes.end(), [](unsigned char c) {
     return c == 0x7f || (c < ' ' && "\t\n\v\f\r"sv.find(static_cast<char>(c)) == std::string::npos);
@@ -124,7 +124,8 @@ bool holds_text(std::string_view bytes) {
 }
 
 /// Whether these are the first bytes of that kind of file. A text may begin with the same letters,
-/// but in files of these kinds they are not followed by text; only those of bzip2 may be short.
+/// but in files of these kinds no text follows them, except perhaps in a short bzip2 file, which is
+/// known by the mark of its first block.
 bool is_of(const kind_mark& kind, std::string_view bytes) {
   constexpr auto bzip2_block = "1AY&SY"sv;
   const bool is_letters = std::all_of(kind.bytes.begin(), kind.bytes.end(),
@@ -211,6 +212,7 @@ reading reading_of(std::string_view name) {
 }
 
 file_kind kind_of_file(const std::string& path, std::span<const std::byte> first) {
+  // A name can be wrong, so its ending counts only if the bytes match nothing.
   const auto bytes = as_text(first.first(std::min(first.size(), kind_bytes)));
   if (bytes.substr(std::min(bytes.size(), tar_magic_at)).starts_with("ustar"))
     return {file_kind::form::tar, "a tar archive",

@@ -15,7 +15,7 @@ file_mapping::file_mapping(open_files& files, std::size_t file) noexcept
     : files_(files), file_(file) {
   try {
     map();
-  } catch (const std::exception&) { // reading it in another way says why
+  } catch (const std::exception&) { // reading the file in another way reports the reason
   }
 }
 
@@ -52,12 +52,13 @@ bool file_mapping::is_cached(std::uint64_t offset, std::uint64_t size) const noe
 
 bool file_mapping::is_read_at_once(std::uint64_t offset) const noexcept try {
   const open_files::lease right{files_, file_};
+  // One byte in the page suffices: RWF_NOWAIT fails with EAGAIN instead of waiting for the disk.
   std::byte x{};
   const iovec into{&x, 1};
   const auto n =
       ::preadv2(right.descriptor().get(), &into, 1, static_cast<off_t>(offset), RWF_NOWAIT);
   return n >= 0 || errno != EAGAIN;
-} catch (const std::exception&) { // reading it says why
+} catch (const std::exception&) { // reading the file reports the reason
   return false;
 }
 

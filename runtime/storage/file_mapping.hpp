@@ -8,12 +8,12 @@
 
 namespace leat {
 
-/// A file in memory, as long as it was when it was mapped. Its bytes are read with `guarded_copy`.
-/// Any thread.
+/// A file mapped into memory, with the length it had when it was mapped. Its bytes are read with
+/// `guarded_copy`. Any thread.
 class file_mapping {
 public:
-  /// One of `files`, which outlive it; no descriptor stays with the mapping. Without bytes if the
-  /// file has none, or cannot be mapped: reading it in another way says why.
+  /// Maps one of `files`, which outlive it; the mapping holds no descriptor. It has no bytes if the
+  /// file is empty or cannot be mapped: reading the file in another way reports the reason.
   file_mapping(open_files& files, std::size_t file) noexcept;
   ~file_mapping();
   file_mapping(const file_mapping&) = delete;
@@ -21,12 +21,13 @@ public:
 
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
-  /// Whether these bytes of the file are in the page cache with the page after them, as far as the
-  /// system tells: mincore says so to a file's owner, and that everything is to others; a read that
-  /// must not wait makes the pages of a file's holes. Of many pages, looks at the first ones.
+  /// Whether these bytes of the file, and the page after them, are in the page cache, as far as the
+  /// system tells: mincore(2) tells a file's owner, but reports everything as cached to others, so
+  /// a read that must not wait is tried as well, which also creates the pages of a file's holes.
+  /// Only the first pages of a long range are checked.
   bool is_cached(std::uint64_t offset, std::uint64_t size) const noexcept;
 
-  /// Gives up the pages that were touched, which count as the process's memory: the next touch
+  /// Gives up the pages that were touched, which count as memory of the process; the next touch
   /// finds them in the page cache again.
   void forget_pages() const noexcept;
 

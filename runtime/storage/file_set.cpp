@@ -30,7 +30,7 @@ void check_count(std::uint64_t count, std::string_view pattern) {
                  .needed = "at most " + std::to_string(max_files) + " files for one pattern"});
 }
 
-/// Where the brace that opens at `open` closes, or npos.
+/// Position of the brace that closes the one at `open`, or npos.
 std::size_t closing(std::string_view pattern, std::size_t open) {
   int depth = 0;
   for (auto i = open; i < pattern.size(); ++i) {
@@ -41,7 +41,7 @@ std::size_t closing(std::string_view pattern, std::size_t open) {
   return std::string_view::npos;
 }
 
-/// The parts between the commas that stand in no inner brace.
+/// The parts between the commas that are not inside an inner brace.
 std::vector<std::string_view> choices(std::string_view list) {
   std::vector<std::string_view> parts;
   int depth = 0;
@@ -70,7 +70,7 @@ std::string padded(std::uint64_t value, std::size_t width) {
   return std::string(width - std::min(width, digits.size()), '0') + digits;
 }
 
-/// "000..099" in numbers; empty for anything else.
+/// The numbers of a range such as "000..099", as texts; empty for anything else.
 std::vector<std::string> count_range(std::string_view range) {
   const auto dots = range.find("..");
   if (dots == std::string_view::npos)
@@ -112,7 +112,7 @@ bool is_file(const std::string& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-/// Why a path that a pattern matches is no file of the source.
+/// Why a path that a pattern matches is not a file of the source.
 passed_over_reason reason_for_path(const std::string& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored))
@@ -169,7 +169,7 @@ std::vector<std::string> match(const std::string& pattern, file_kinds kinds, pas
 }
 
 std::string common_directory(const std::vector<std::string>& paths) {
-  // Between the bytewise smallest and largest path lie all others.
+  // What the bytewise smallest and largest path share, all those between them share.
   auto [low, high] = std::minmax_element(paths.begin(), paths.end());
   auto common = std::mismatch(low->begin(), low->end(), high->begin(), high->end()).first;
   auto prefix = std::string{low->begin(), common};
@@ -179,6 +179,8 @@ std::string common_directory(const std::vector<std::string>& paths) {
 } // namespace
 
 std::vector<std::string> expand_braces(std::string_view pattern) {
+  // Expands the first braces that are a list or a range; recursion expands the ones inside and
+  // after them.
   for (auto open = pattern.find('{'); open != std::string_view::npos;
        open = pattern.find('{', open + 1)) {
     const auto close = closing(pattern, open);

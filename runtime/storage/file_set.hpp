@@ -9,19 +9,19 @@
 
 namespace leat {
 
-/// All texts that a pattern with braces stands for, in order: "{08..10}" counts, keeping leading
-/// zeros, up or down; "{a,b}" lists; several and nested ones combine, the last varying fastest.
-/// Other braces stay as they are, as in bash. Throws `errc::invalid_argument` above 10 million.
+/// All texts that a pattern with braces stands for, in order: "{08..10}" counts up or down, keeping
+/// leading zeros; "{a,b}" lists; several and nested ones combine, the last varying fastest. Other
+/// braces stay as they are, as in bash. Throws `errc::invalid_argument` above 10 million.
 std::vector<std::string> expand_braces(std::string_view pattern);
 
 /// The files of a source.
 struct file_set {
   /// Absolute and free of "." and "..", in the order given.
   std::vector<std::string> paths;
-  /// Relative name of each: its path below the longest common directory; for a single file its
-  /// basename. Unique, and the same on every machine.
+  /// Each file's path relative to the longest common directory; for a single file its basename.
+  /// Unique, and the same on every machine.
   std::vector<std::string> names;
-  /// What patterns match that is no file.
+  /// Paths that patterns match and that are not files.
   passed_over others = {};
 };
 
@@ -32,11 +32,10 @@ enum class file_kinds : std::uint8_t {
 };
 
 /// The files that patterns stand for: braces are expanded, then "*", "?" and "[...]" in each result
-/// match plain files, sorted bytewise; indexes of tar shards ("*.leat-index") never match, and what
-/// else a pattern matches is counted in `others`. Throws
-/// `errc::not_found` with the pattern that matches no file, and `errc::invalid_argument` if there
-/// is no pattern, if a file is named twice, and for a path that is not a file, saying what it is.
-/// The errors have this `stage`.
+/// match plain files, sorted bytewise; indexes of tar shards ("*.leat-index") never match, and
+/// anything else that matches is counted in `others`. Throws `errc::not_found` with the pattern
+/// that matches no file, and `errc::invalid_argument` if there is no pattern, if a file is named
+/// twice, and for a path that is not a file, saying what it is. The errors have this `stage`.
 file_set find_files(const std::vector<std::string>& patterns, const std::string& stage,
                     file_kinds kinds = file_kinds::plain);
 

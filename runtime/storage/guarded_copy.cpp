@@ -13,27 +13,29 @@ namespace leat {
 
 namespace {
 
-/// A copy that is under way in this thread.
+/// A copy in progress in this thread: where to jump on a fault, and the addresses that may fault.
 struct guard {
   sigjmp_buf back;
   std::uintptr_t begin;
   std::uintptr_t end;
 };
 
-/// Lies where a signal can look at it in any thread: with the usual model of a shared library, the
-/// first look of a thread may allocate memory.
+/// The signal handler reads this in any thread. With the default TLS model of a shared library, a
+/// thread's first access may allocate memory, which a signal handler must not.
 [[gnu::tls_model("initial-exec")]] thread_local constinit guard* active_guard = nullptr;
 
-/// What handled SIGBUS before. Written once, before the handler is installed.
+/// The previous handler of SIGBUS. Written once, before ours is installed.
 struct sigaction handler_before {};
 
-/// Lets the signal come again, to whoever handled it before.
+/// Passes the signal to the previous handler, or restores the default action and lets the signal
+/// come again.
 void pass_on(int number, siginfo_t* info, void* context) {
   if ((handler_before.sa_flags & SA_SIGINFO) != 0 && handler_before.sa_sigaction)
     return handler_before.sa_sigaction(number, info, context);
   if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN)
     return handler_before.sa_handler(number);
-  // The instruction is repeated, or the signal was sent and is sent again.
+  // A faulting instruction is repeated on return; a signal that a process sent has to be sent
+  // again.
   ::sigaction(SIGBUS, &handler_before, nullptr);
   if (info->si_code <= 0)
     ::raise(number);
@@ -54,8 +56,8 @@ bool install_handler() noexcept {
     return false;
   struct sigaction ours {};
   ours.sa_sigaction = handle_bus_error;
-  // The handler is left by a jump: no mask to restore. A program may have a stack of its own for
-  // signals.
+  // The handler is left by a jump, so the mask must not change (SA_NODEFER). The program may have
+  // an alternate signal stack.
   ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
   ::sigemptyset(&ours.sa_mask);
   return ::sigaction(SIGBUS, &ours, nullptr) == 0;
@@ -66,15 +68,15 @@ bool is_handler_installed() noexcept {
   return done;
 }
 
-/// Copies as many bytes as `to` has, like memcpy, and meanwhile asks for those that are copied
-/// next, which are not read and may be anything: a core waits for the first bytes of a record about
-/// as long as it takes to copy some kilobytes.
+/// Copies to.size() bytes, like memcpy, and meanwhile prefetches `next`, which is not read and may
+/// be gone: a core waits for the first bytes of a record about as long as it takes to copy some
+/// kilobytes.
 void copy_and_fetch(std::span<std::byte> to, const std::byte* from,
                     std::span<const std::byte> next) noexcept {
-  // Moved by instructions that do not wait for what comes before them, unlike those that memcpy
-  // uses for some kilobytes.
+  // Copied line by line with instructions that do not wait for earlier ones, unlike those that
+  // memcpy uses for some kilobytes.
   constexpr std::size_t line = 64;
-  // More would push out of the first-level cache what it holds.
+  // More would evict what the first-level cache holds.
   constexpr std::size_t most_fetched = std::size_t{16} << 10;
   const auto fetched = std::min(next.size(), most_fetched);
   const auto end = std::min(fetched, to.size() / line * line);
@@ -90,17 +92,18 @@ void copy_and_fetch(std::span<std::byte> to, const std::byte* from,
 }
 
 /// How many bytes at the beginning of a mapping can be told from those of a file that was cut
-/// short. Where a file ends in the middle of a page, zeros fill it up, and only the pages after it
-/// are gone: so the last one is touched, too, once others have been read, and none of its bytes
-/// are. It is the same for all reads, so it is near. A file that is being cut short at this moment
-/// loses its pages before the zeros come, at least in Linux's page cache; a file system may write
-/// zeros of its own a moment earlier.
+/// short: all but those of the last page. If a file ends in the middle of a page, zeros fill the
+/// page, and only the pages after it are gone. So each read, once done, also touches the last page
+/// of the mapping, and none of its bytes are ever used. That page is the same for all reads, and so
+/// is mostly in a cache. A file that is being cut short at this moment loses its pages before the
+/// zeros are written, at least in Linux's page cache; a file system may write zeros of its own a
+/// moment earlier.
 std::size_t safe_size(std::span<const std::byte> mapping) noexcept {
   static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   return mapping.empty() ? 0 : (mapping.size() - 1) / page * page;
 }
 
-/// Reads bytes of a mapping. False if they are not all there.
+/// Runs `read`, which touches bytes of the mapping. False if they are not all there.
 template <class Read>
 bool guarded(std::span<const std::byte> mapping, Read read) noexcept {
   const volatile auto* const beyond = mapping.data() + safe_size(mapping);
@@ -110,7 +113,8 @@ bool guarded(std::span<const std::byte> mapping, Read read) noexcept {
   if (sigsetjmp(x.back, 0) != 0)
     return false;
   active_guard = &x;
-  // Nothing that is touched is touched before `active_guard` is set, or after it is reset.
+  // The compiler must move no access to the mapping before the assignment of `active_guard`, or
+  // after its reset.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   read();
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -124,14 +128,14 @@ struct search {
   const std::byte* begin;
   const std::byte* at;
   const std::byte* end;
-  /// Behind the last byte that may be touched.
+  /// End of the bytes that may be touched.
   const std::byte* safe_end;
   std::span<std::uint64_t> places;
   std::span<std::byte> following;
   std::size_t found = 0;
 };
 
-/// Goes on behind the last place that there is room for, or to the end.
+/// Searches up to the end, or until `places` is full.
 void find_all(search& x, std::byte what) noexcept {
   while (x.at < x.end && x.found < x.places.size()) {
     const auto* const here = static_cast<const std::byte*>(

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 object_stat stat_of_file(const std::string& path) {
   struct stat x {};
   if (::stat(path.c_str(), &x) != 0) {
-    if (errno == ELOOP) // a link to nothing, too, does not exist
+    if (errno == ELOOP) // a circle of links leads to nothing: "not found"
       errno = ENOENT;
     throw_errno("open", path, "a file whose size and time can be read");
   }
@@ -29,7 +29,7 @@ object_stat stat_of_file(const std::string& path) {
           version_of(x)};
 }
 
-/// What the folder itself says, without another call.
+/// The kind as the directory itself records it, without another system call.
 object_kind kind_of_entry(const fs::directory_entry& x) {
   std::error_code gone;
   if (x.is_symlink(gone))
@@ -39,7 +39,7 @@ object_kind kind_of_entry(const fs::directory_entry& x) {
   return x.is_regular_file(gone) ? object_kind::plain : object_kind::other;
 }
 
-/// Files that are opened for one read each.
+/// Files that are opened anew for each read.
 class passing_files final : public stored_objects {
 public:
   passing_files(std::shared_ptr<const object_names> names, std::string stage)

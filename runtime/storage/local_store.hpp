@@ -4,8 +4,8 @@
 
 namespace leat {
 
-/// The file system. The thread that asks for a read does it, which is fastest because of the
-/// kernel's own cache and read-ahead; so there are as many reads in flight as threads that read.
+/// The file system. Reads run in the calling thread, which is fastest thanks to the kernel's cache
+/// and read-ahead; so at most one read per thread is in flight.
 const object_store& local_store();
 
 } // namespace leat

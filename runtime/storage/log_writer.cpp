@@ -19,7 +19,7 @@ namespace leat {
 
 log_writer::log_writer(std::filesystem::path file) : file_(std::move(file)) {
   const auto place = place_of_output(file_, "log");
-  // Something other than a file may be for writing only.
+  // Anything other than a file may allow writing only.
   descriptor_ = open_output(place, (place.is_file ? O_RDWR : O_WRONLY) | O_CREAT | O_APPEND, "log");
   if (place.is_file)
     remove_torn_line();
@@ -37,6 +37,7 @@ void log_writer::append(std::string line) {
 }
 
 void log_writer::remove_torn_line() {
+  // Searches backward for the last newline: a log can be long, a line is not.
   auto end = ::lseek(descriptor_.get(), 0, SEEK_END);
   std::array<char, 4096> block;
   while (end > 0) {

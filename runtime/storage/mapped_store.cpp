@@ -21,17 +21,17 @@ namespace leat {
 
 namespace {
 
-/// At most so many of one source: the system bounds how many mappings a process may have.
+/// Most mappings of one source: the system bounds how many a process may have.
 constexpr std::size_t most_mapped = 128;
-/// Mapping a file for so few reads, or so few searches, costs more than it saves.
+/// With fewer reads and fewer searches than these, mapping a file costs more than it saves.
 constexpr std::uint32_t fewest_reads = 16;
 constexpr std::uint32_t fewest_searches = 4;
 constexpr std::size_t large_part = std::size_t{32} << 10;
-/// What is looked through at a time: its pages are looked up before that.
+/// Bytes that one search covers; whether their pages are cached is checked first.
 constexpr std::size_t searched_part = std::size_t{128} << 10;
 constexpr std::uint64_t most_touched = std::uint64_t{256} << 20;
 
-/// What this thread will read after the next read. May be gone when it is used, as a hint.
+/// What this thread will read after its next read: a hint. May be gone by then.
 thread_local constinit std::span<const std::byte> expected_bytes;
 
 class mapped_files final : public stored_objects {
@@ -54,7 +54,7 @@ public:
         break;
       x.bytes += part.into.size();
     }
-    // Bytes that a mapping does not have: the first of them is asked for again.
+    // The mapping lacks the bytes of the first part, so they are read from the file.
     return x.bytes > 0 || parts.empty() ? x : files_.read_here(parts, stop);
   }
   std::optional<std::uint64_t> find(std::size_t object, std::uint64_t offset, std::byte what,
@@ -95,7 +95,7 @@ private:
     std::atomic<std::uint32_t> searches{0};
     /// See may_copy.
     std::atomic<bool> copies{false};
-    /// Since the last large one. See is_worth_it.
+    /// Whether there were small reads since the last large one. See is_worth_it.
     std::atomic<bool> has_small_reads{false};
   };
   using mapped_ptr = std::shared_ptr<mapped_file>;
@@ -129,8 +129,8 @@ private:
                            std::exchange(expected_bytes, {}));
   }
 
-  /// The first touch of a page costs more than to copy it with pread(2), so large parts are read
-  /// with that, unless small ones are read, too: those need the pages anyway.
+  /// The first touch of a page costs more than copying it with pread(2), so large parts are read
+  /// with pread(2), unless small ones are read as well, which need the pages anyway.
   bool is_worth_it(mapped_file& file, const read_part& part) const noexcept {
     if (use_ == mapped_use::staying)
       return true;
@@ -141,11 +141,11 @@ private:
     return true;
   }
 
-  /// Looks only now and then, less often after the first reads, and the reads until the next time
-  /// are taken to be like this one: bytes that are not in the page cache are better read with
-  /// pread(2), which asks the disk once for exactly these, and reads ahead where others follow. Who
-  /// replaces the handler of SIGBUS while a job runs also gets the signals of the copies up to the
-  /// next time.
+  /// Whether the bytes are in the page cache. Those that are not are better read with pread(2),
+  /// which asks the disk once for exactly these, and reads ahead. It checks only now and then, less
+  /// often after the first reads, and assumes that the reads up to the next check are alike. If the
+  /// program replaces the handler of SIGBUS while a job runs, its handler also gets the signals of
+  /// the copies up to the next check.
   bool may_copy(mapped_file& file, const read_part& part) noexcept {
     constexpr std::uint32_t often = 32;
     constexpr std::uint32_t seldom = 256;
@@ -157,7 +157,7 @@ private:
     return file.copies.load(std::memory_order_relaxed);
   }
 
-  /// Its mapping is without bytes if the file has none, or cannot be mapped.
+  /// Never null; the mapping has no bytes if the file is empty or cannot be mapped.
   mapped_ptr mapped(std::size_t object) {
     auto& slot_mutex = slot_mutexes_[object % slot_mutexes_.size()];
     {
@@ -176,7 +176,8 @@ private:
     return file;
   }
 
-  /// Whoever still reads the oldest one holds it.
+  /// Drops the oldest mapping if there are too many; threads that still read it share it. If it was
+  /// hardly used, no more files are mapped.
   void add_open(std::size_t object, const mapped_ptr& file) {
     std::pair<std::size_t, mapped_ptr> oldest;
     {
@@ -194,6 +195,7 @@ private:
     slots_[oldest.first] = nullptr;
   }
 
+  /// Gives up all pages after every `most_touched` bytes: see mapped_use::passing.
   void count_touched(std::uint64_t bytes) {
     if (touched_.fetch_add(bytes, std::memory_order_relaxed) + bytes < most_touched)
       return;
@@ -210,10 +212,10 @@ private:
 
   mapped_use use_;
   std::atomic<bool> maps_;
-  /// Those of each slot that has this number, modulo how many there are.
+  /// Slot i is guarded by mutex i modulo their number.
   std::array<mutex, 16> slot_mutexes_;
   std::vector<mapped_ptr> slots_;
-  /// Of files that stay: read without a lock, once they are there.
+  /// Files of mapped_use::staying once they are mapped, to be read without a lock.
   std::vector<std::atomic<mapped_file*>> staying_;
   open_files files_;
   std::atomic<std::uint64_t> touched_{0};

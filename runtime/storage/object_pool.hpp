@@ -9,23 +9,24 @@
 
 namespace leat {
 
-/// Gives objects out, and takes each back when nobody has it any more, in whatever thread that is:
-/// new memory often costs more than what is done with it. Objects may outlive the pool. Any thread.
+/// Hands out objects, and takes each back when nobody holds it any more, in whatever thread that
+/// is: new memory often costs more than what is done with it. Objects may outlive the pool. Any
+/// thread.
 ///
-/// T has a default constructor and `bool renew() noexcept`, which prepares an object that comes
-/// back for its next user, or says that it is better freed.
+/// T has a default constructor and `bool renew() noexcept`, which prepares a returned object for
+/// its next user, or returns false if it is better freed.
 template <class T>
 class object_pool : public std::enable_shared_from_this<object_pool<T>> {
 public:
-  /// Of objects that came back, at most `most_kept` are kept, and others freed.
+  /// Keeps at most `most_kept` returned objects, and frees others.
   explicit object_pool(std::size_t most_kept) : most_kept_(most_kept) {}
 
-  /// One that is new or was renewed. Throws std::bad_alloc.
+  /// An object that is new or was renewed. Throws std::bad_alloc.
   std::shared_ptr<T> take() {
     std::unique_ptr<T> x;
     {
       const mutex_lock lock{mutex_};
-      kept_.reserve(most_kept_); // so that taking one back cannot fail
+      kept_.reserve(most_kept_); // so that take_back cannot fail
       if (!kept_.empty()) {
         x = std::move(kept_.back());
         kept_.pop_back();
@@ -34,7 +35,7 @@ public:
     if (!x)
       x = std::make_unique<T>();
     auto* const raw = x.release();
-    // If this throws, it has called the deleter.
+    // If the constructor of shared_ptr throws, it has called the deleter.
     return {raw, [home = this->shared_from_this()](T* back) {
               home->take_back(std::unique_ptr<T>{back});
             }};

@@ -9,11 +9,11 @@ namespace leat {
 
 namespace {
 
-/// The end of one read, for the thread that began it. The lock is not taken if the read ends before
-/// anyone waits for it.
+/// Receives the result of one read for the thread that began it. The lock is not taken if the read
+/// ends before the thread waits for it.
 class landing {
 public:
-  read_done door() {
+  read_done callback() {
     return [this](read_result x) { end(std::move(x)); };
   }
 
@@ -21,7 +21,7 @@ public:
     auto now = state::begun;
     if (state_.compare_exchange_strong(now, state::awaited)) {
       mutex_lock lock{mutex_};
-      while (!told_)
+      while (!is_signaled_)
         changed_.wait(mutex_);
     }
     return std::move(result_);
@@ -34,9 +34,9 @@ private:
     result_ = std::move(x);
     if (state_.exchange(state::ended) != state::awaited)
       return;
-    // With the lock held: the waiting thread destroys all this as soon as it may continue.
+    // Notifies with the lock held: the waiting thread destroys this object as soon as it continues.
     const mutex_lock lock{mutex_};
-    told_ = true;
+    is_signaled_ = true;
     changed_.notify_one();
   }
 
@@ -44,7 +44,7 @@ private:
   std::atomic<state> state_ = state::begun;
   mutex mutex_;
   condition_variable changed_;
-  bool told_ LEAT_GUARDED_BY(mutex_) = false;
+  bool is_signaled_ LEAT_GUARDED_BY(mutex_) = false;
 };
 
 } // namespace
@@ -61,7 +61,7 @@ void stored_objects::expect(std::size_t, std::uint64_t, std::uint64_t) noexcept 
 read_result stored_objects::read_here(std::span<const read_part> parts,
                                       const std::stop_token& stop) {
   landing end;
-  read(parts, end.door(), stop);
+  read(parts, end.callback(), stop);
   return end.wait();
 }
 

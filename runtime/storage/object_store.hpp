@@ -19,8 +19,7 @@ struct object_version {
   std::uint64_t size = 0;
   /// When it was last written.
   std::int64_t mtime_ns = 0;
-  /// Anything else that the store has: the inode of a file; the version id or ETag of a remote
-  /// object.
+  /// Whatever else the store knows: the inode of a file; the version id or ETag of a remote object.
   std::string tag = {};
 
   friend bool operator==(const object_version&, const object_version&) = default;
@@ -31,14 +30,14 @@ enum class object_kind : std::uint8_t {
   /// Any part of it can be read, any number of times.
   plain,
   folder,
-  /// `stat` says what it leads to.
+  /// `stat` gives what it leads to.
   link,
   /// A pipe, a device.
   other,
 };
 
 struct object_stat {
-  /// Never a link: what it leads to.
+  /// Never `link`: links are followed.
   object_kind is = object_kind::plain;
   object_version version = {};
 };
@@ -62,22 +61,22 @@ struct read_part {
 
 /// The result of a read.
 struct read_result {
-  /// Bytes that were read, from the beginning of the first part on, one part after the other.
+  /// Number of bytes that were read, filling the parts in order.
   std::uint64_t bytes = 0;
   /// The failure, with the object's name and, if there is one, the offset; null if there was none.
   /// A pointer, so that results without a failure stay small.
   std::shared_ptr<const error> failure = {};
 };
 
-/// Called once for each read, from any thread. Must not block.
+/// Called once per read, from any thread. Must not block.
 using read_done = std::function<void(read_result)>;
 
-/// Objects of a store that a source reads, by number. Many threads call all members at the same
-/// time.
+/// Objects of a store that a source reads, by number. Many threads may call all members
+/// concurrently.
 class stored_objects {
 public:
   stored_objects() = default;
-  /// When it is destroyed, no read is in flight.
+  /// No read may be in flight.
   virtual ~stored_objects() = default;
   stored_objects(const stored_objects&) = delete;
   stored_objects& operator=(const stored_objects&) = delete;
@@ -87,30 +86,30 @@ public:
   /// The version that `read` reads. Blocks. Throws `leat::error` (not_found, io, no_resources).
   virtual object_version stat(std::size_t object) = 0;
 
-  /// Reads these parts, in one request if the store can. A read ends like pread(2): it may give
-  /// fewer bytes than it was asked for, but at least one, unless the object of the first part has
-  /// none there (`read_now` asks for the rest).
+  /// Reads these parts, in one request if the store can. Like pread(2), a read may return fewer
+  /// bytes than it was asked for, but at least one, unless the object of the first part has none
+  /// there (`read_now` asks for the rest).
   ///
   /// `done` is called before this returns if the bytes are available at once: local files are read
   /// in the caller's thread. Otherwise this returns at once and `done` comes later; a store has a
   /// limited number of reads in flight, and others wait in it. The memory of the parts belongs to
   /// the store until then; `parts` itself is not used after the return.
   ///
-  /// Once `stop` is requested, `done` comes soon, with a failure unless everything has been read by
-  /// then. Failures are values; it throws only if the process lacks memory, and then `done` is not
-  /// called.
+  /// Once `stop` is requested, `done` is called soon, with a failure unless everything has been
+  /// read by then. Failures are values; this throws only if the process lacks memory, and then
+  /// `done` is not called.
   virtual void read(std::span<const read_part> parts, read_done done,
                     const std::stop_token& stop) = 0;
 
-  /// Reads in the same way, and waits for the result. A store that reads in the caller's thread
-  /// does it here without the cost of waiting.
+  /// Like `read`, but waits for the result. A store that reads in the caller's thread overrides
+  /// this to save the cost of waiting.
   virtual read_result read_here(std::span<const read_part> parts, const std::stop_token& stop);
 
-  /// Looks for a byte without reading others into memory, if the store can: where it is, from
-  /// `offset` on, in rising order, into `places`, and how many there are into `found`; into
-  /// `following`, which has as many elements or none, the byte after each, or `what` if the store
-  /// cannot tell. Returns up to where it has looked, at least one byte. Nothing: it has to be found
-  /// by reading.
+  /// Looks for a byte without copying others, if the store can. Writes the offsets of its
+  /// occurrences from `offset` on into `places`, in rising order, and their number into `found`;
+  /// into `following`, which has as many elements as `places` or none, the byte after each, or
+  /// `what` if the store cannot tell. Returns the offset up to which it has looked, at least one
+  /// byte further; nothing if the caller has to read the bytes and look for itself.
   virtual std::optional<std::uint64_t> find(std::size_t object, std::uint64_t offset,
                                             std::byte what, std::span<std::uint64_t> places,
                                             std::span<std::byte> following, std::size_t& found);
@@ -132,8 +131,8 @@ public:
   virtual std::uint64_t bytes(std::size_t object) const = 0;
 };
 
-/// Where data is stored: a file system; later, buckets and servers. Many threads call all members
-/// at the same time, and all block, except the reads of what they open.
+/// Where data is stored: a file system; later, buckets and servers. Many threads may call all
+/// members concurrently. All of them block; reads of the opened objects need not.
 class object_store {
 public:
   object_store() = default;
@@ -141,7 +140,7 @@ public:
   object_store(const object_store&) = delete;
   object_store& operator=(const object_store&) = delete;
 
-  /// Calls `each` for the entries of a folder, but not for those of its subfolders. In any order.
+  /// Calls `each` for the entries of a folder, not of its subfolders, in any order.
   /// Throws `errc::not_found`, `errc::io`; the error names what could not be read.
   virtual void list(const std::string& folder,
                     const std::function<void(listed_object)>& each) const = 0;
@@ -150,11 +149,10 @@ public:
   /// `errc::no_resources`.
   virtual object_stat stat(const std::string& name) const = 0;
 
-  /// A few objects, each read many times: for files some descriptors stay open. The store is not
-  /// asked for anything yet.
+  /// Opens a few objects, each read many times: files may stay open. No request is made yet.
   virtual std::shared_ptr<stored_objects> open(std::vector<std::string> names) const = 0;
-  /// Many objects, each read from time to time, as a whole: no file stays open. An object whose
-  /// size differs from that when it was listed is `errc::torn_file`, with this `stage`.
+  /// Opens many objects, each read now and then as a whole: no file stays open. Reading an object
+  /// whose size differs from when it was listed fails with `errc::torn_file` and this `stage`.
   virtual std::shared_ptr<stored_objects> open(std::shared_ptr<const object_names> names,
                                                std::string stage) const = 0;
 };

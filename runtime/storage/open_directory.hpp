@@ -8,9 +8,9 @@
 
 namespace leat {
 
-/// Begins to go through a directory, again where a signal interrupts that (newer versions of the
-/// standard library open directories with a call that can be interrupted), and once more where
-/// there are no more descriptors, as `opened`.
+/// Begins to iterate over a directory. Like `opened`, it tries again if a signal interrupts it
+/// (newer versions of the standard library open directories with a call that can be interrupted),
+/// and once more after making room if there are no more descriptors.
 inline std::filesystem::directory_iterator open_directory(const std::filesystem::path& at,
                                                           std::error_code& problem) {
   for (bool made_room = false;;) {

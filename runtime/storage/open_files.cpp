@@ -10,7 +10,7 @@ namespace leat {
 
 namespace {
 
-/// File systems in user space may give a file another number once nobody has it open.
+/// File systems in user space (FUSE) may give a file another inode number once nobody has it open.
 bool keeps_numbers(const file_descriptor& file) {
   struct statfs x {};
   return ::fstatfs(file.get(), &x) != 0 || x.f_type != FUSE_SUPER_MAGIC;
@@ -59,7 +59,7 @@ std::uint64_t open_files::read_parts(std::span<const read_part> parts) {
   return done;
 }
 
-/// Without a lock: on a network this takes a while.
+/// Holds no lock: on a network file system this takes a while.
 void open_files::open(std::size_t file, descriptor_budget::reading& right) {
   const descriptor_budget::place room{budget_};
   object_version now;

@@ -15,9 +15,9 @@
 
 namespace leat {
 
-/// Reads from many files through few descriptors, which all objects of a budget share: opened on
-/// first use, closed for others. A file that is opened again must be the one that was opened first,
-/// unchanged: otherwise it is `errc::io`. Any thread may read at any time.
+/// Reads from many files through few descriptors, which all objects of a budget share: files are
+/// opened on first use and closed to make room for others. A file that is reopened must be the one
+/// that was opened first, unchanged; otherwise `errc::io`. Any thread may read at any time.
 class open_files final : public stored_objects {
 public:
   explicit open_files(std::vector<std::string> paths,
@@ -32,10 +32,11 @@ public:
   }
   read_result read_here(std::span<const read_part> parts, const std::stop_token& stop) override;
 
-  /// The right to read from one file, which stays open as long. One per thread at a time.
+  /// The right to read from one file, which stays open as long as this lives. One per thread at a
+  /// time.
   class lease {
   public:
-    /// Throws as `throw_errno`, and where another file has its name.
+    /// Throws as `throw_errno`, and if another file has its name now.
     lease(open_files& from, std::size_t file);
 
     const file_descriptor& descriptor() const noexcept { return right_.descriptor(); }
@@ -53,7 +54,7 @@ private:
   descriptor_budget& budget_;
   std::vector<kept_file> files_;
   mutex mutex_;
-  /// Files as they were when they were opened first.
+  /// The version of each file when it was first opened.
   std::vector<std::optional<object_version>> first_ LEAT_GUARDED_BY(mutex_);
 };
 

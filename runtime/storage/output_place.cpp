@@ -42,7 +42,7 @@ fs::path parent_of(const fs::path& file) {
   return file.has_parent_path() ? file.parent_path() : fs::path{"."};
 }
 
-/// Where a link at a path leads to.
+/// The path that a link at `at` leads to.
 fs::path end_of_link(const fs::path& at, const fs::path& target) {
   return target.is_absolute() ? target : parent_of(at) / target;
 }
@@ -79,7 +79,7 @@ output_place place_of_output(const fs::path& file, const std::string& option) {
       return {std::move(at), S_ISREG(x.st_mode)};
     std::error_code problem;
     const auto target = fs::read_symlink(at, problem);
-    if (problem) // it has been replaced since
+    if (problem) // replaced since lstat
       throw_unwritable(option, at);
     at = end_of_link(at, target);
   }
@@ -91,7 +91,7 @@ void check_output(const fs::path& file, const std::string& option) {
   const auto place = place_of_output(file, option);
   if (place.descriptor)
     return;
-  // A file is replaced: that needs its directory.
+  // A file is replaced by renaming, which needs write access to its directory.
   const auto& needed = place.is_file ? parent_of(place.file) : place.file;
   if (::access(needed.c_str(), W_OK) != 0)
     throw_unwritable(option, file);
@@ -99,7 +99,7 @@ void check_output(const fs::path& file, const std::string& option) {
 
 file_descriptor open_output(const output_place& x, int flags, const std::string& option) {
   if (x.descriptor == STDOUT_FILENO)
-    std::fflush(stdout); // what was printed before stands before
+    std::fflush(stdout); // what was printed before comes first
   auto file = opened([&] {
     return x.descriptor ? ::fcntl(*x.descriptor, F_DUPFD_CLOEXEC, 3)
                         : ::open(x.file.c_str(), flags | O_CLOEXEC, 0666);

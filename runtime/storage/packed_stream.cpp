@@ -13,15 +13,16 @@ namespace leat {
 namespace {
 
 constexpr std::size_t input_bytes = std::size_t{1} << 16;
-/// Of a file that is not packed, so many tell what it is.
+/// Bytes that suffice to recognize each mark of compressed data.
 constexpr std::size_t longest_mark = 4;
 
-/// Whether bytes begin as a mark does; where there are fewer of them, they may have been cut.
+/// Whether the bytes begin with the mark, or, if they are fewer, with its beginning: the file may
+/// have been cut short.
 bool begins(std::string_view bytes, std::string_view mark) {
   return !bytes.empty() && mark.starts_with(bytes.substr(0, mark.size()));
 }
 
-/// A frame of zstd that has nothing to unpack.
+/// A skippable frame of zstd: it has nothing to decompress.
 bool is_skipped_frame(std::string_view bytes) {
   return begins(bytes.substr(std::min<std::size_t>(bytes.size(), 1)), "\x2a\x4d\x18")
          && (bytes[0] & 0xf0) == 0x50;
@@ -60,7 +61,7 @@ std::size_t packed_stream::read(std::span<std::byte> into) {
     ended = x.ended;
     const bool needs_input = x.taken == 0 && x.given == 0 && !ended;
     if (needs_input && (!ready_.empty() || !refill())) {
-      if (done > 0) // all that there is comes before the error, which the next call throws
+      if (done > 0) // return what there is; the next call throws the error
         return done;
       torn();
     }
@@ -77,7 +78,7 @@ void packed_stream::look_for_end(std::span<std::byte> nothing) {
       return;
     if (!inside_) {
       if (!next_packing())
-        return; // the next read says so: all that came before is whole
+        return; // the next read reports it: everything before is whole
       begin_member();
     }
     x = run(nothing);
@@ -90,7 +91,7 @@ unpacker::progress packed_stream::run(std::span<std::byte> into) {
     ready_ = ready_.subspan(x.taken);
     offset_ += x.given;
     inside_ = !x.ended && (inside_ || x.taken > 0);
-    // If several are at one byte, because of empty members, the first one counts.
+    // Empty members can end at the same byte of the data: the first restart point there counts.
     has_member_ = has_member_ || x.ended;
     if (x.ended && offset_ != restart_.unpacked)
       restart_ = {.packed = in_->offset() - ready_.size(), .unpacked = offset_};
@@ -141,6 +142,7 @@ void packed_stream::begin_member() {
                  .offset = in_->offset() - ready_.size(),
                  .got = "other bytes after the end of what " + how + " packed",
                  .needed = "nothing there, or more of " + how + ": what comes before is whole"});
+  // Bytes of no known kind go to the unpacker, which fails on them.
   if (const auto kind = kind_of_file(file_, ready_))
     throw error(errc::invalid_argument,
                 {.stage = "unpack",

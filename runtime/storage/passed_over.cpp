@@ -19,7 +19,7 @@ struct reason_words {
   std::string_view many;
 };
 
-/// By the numbers of the reasons.
+/// Indexed by reason.
 constexpr std::array<reason_words, 12> words_of_reasons{{
     {"hidden", "hidden entry", "hidden entries"},
     {"hard_link", "hard link", "hard links"},
@@ -43,7 +43,7 @@ const reason_words& words_for(passed_over_reason why) {
   return words_of_reasons.at(static_cast<std::size_t>(why));
 }
 
-/// Takes a number off the front; false if there are too few bytes.
+/// Removes a number from the front; false if there are too few bytes.
 bool take_number(std::string_view& from, std::uint64_t& x) {
   if (from.size() < sizeof x)
     return false;

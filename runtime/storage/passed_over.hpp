@@ -8,24 +8,25 @@
 
 namespace leat {
 
-/// Why an entry of stored data is no part of any record. The numbers stand in index files.
+/// Why an entry of stored data is not part of any record. The numbers are stored in index files.
 enum class passed_over_reason : std::uint8_t {
-  /// See is_hidden_entry. Counted, but no notice says so: such entries are meant to be ignored.
+  /// See is_hidden_entry. Counted, but not reported by a notice: such entries are meant to be
+  /// ignored.
   hidden = 0,
   hard_link = 1,
   symbolic_link = 2,
-  /// A device, a pipe, or an entry of a vendor's own.
+  /// A device, a pipe, or a vendor-specific entry.
   special = 3,
   /// A member of an archive whose name has no key or no field.
   nameless = 4,
-  /// An archive has more after its end mark.
+  /// An archive continues after its end mark.
   rest = 5,
   lost_link = 6,
   folder_link = 7,
   /// A folder that a pattern matches.
   folder = 8,
   other_ending = 9,
-  /// A file beside class folders.
+  /// A file next to class folders.
   outside = 10,
   empty_class = 11,
 };
@@ -43,7 +44,7 @@ struct passed_over_entry {
 class passed_over {
 public:
   void add(passed_over_reason why, std::string name);
-  /// Keeps the bytewise first name, for entries that come in any order.
+  /// For entries that come in any order: keeps the bytewise smallest name as the first.
   void add_by_name(passed_over_reason why, std::string name);
   /// Adds what is passed over in a part of the data; the names of its entries get this prefix.
   void add(const passed_over& part, const std::string& prefix);
@@ -51,8 +52,8 @@ public:
   /// In the order of the reasons.
   const std::vector<passed_over_entry>& entries() const noexcept { return entries_; }
 
-  /// "passed over 1 hard link (a.tar: b.jpg), 2 links to folders (cat/x, ...)"; empty if nothing is
-  /// to be said.
+  /// "passed over 1 hard link (a.tar: b.jpg), 2 links to folders (cat/x, ...)"; empty if there is
+  /// nothing to report.
   std::string notice_text() const;
 
   /// For an index file.
@@ -68,12 +69,12 @@ private:
   std::vector<passed_over_entry> entries_;
 };
 
-/// "hard_link": as JSON has it.
+/// The name in JSON: "hard_link".
 std::string_view word_of(passed_over_reason why);
-/// "hard links": what entries of a reason are; in the singular for 1.
+/// What entries of a reason are called: "hard links"; in the singular for 1.
 std::string name_of(passed_over_reason why, std::uint64_t count);
 
-/// Sends the notice, if there is something to say.
+/// Sends the notice, if there is something to report.
 void tell(const passed_over& x);
 
 /// A source that knows what it passes over when it is opened.
@@ -87,7 +88,7 @@ public:
   virtual const passed_over& what_is_passed_over() const = 0;
 };
 
-/// What any source passes over; nothing for one that does not know.
+/// What any source passes over; empty for one that is not a `passing_over`.
 template <class Source>
 passed_over passed_over_by(const Source& x) {
   const auto* knows = dynamic_cast<const passing_over*>(&x);

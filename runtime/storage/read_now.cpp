@@ -9,14 +9,14 @@ namespace leat {
 
 namespace {
 
-/// What is still to be read of some parts.
+/// The parts, or remainders of parts, that are still to be read.
 class rest {
 public:
   explicit rest(std::span<read_part> parts) : parts_(parts) { begin_part(); }
 
   std::span<const read_part> parts() const { return parts_; }
 
-  /// So many bytes have come. Parts that ask for none are passed over.
+  /// Records that so many bytes have been read. Skips parts that ask for none.
   void take(std::uint64_t bytes) {
     while (!parts_.empty()) {
       auto& x = parts_.front();
@@ -46,14 +46,14 @@ private:
   void begin_part() { whole_ = parts_.empty() ? read_part{} : parts_.front(); }
 
   std::span<read_part> parts_;
-  /// The first of them, as it was asked for.
+  /// The first part as it was asked for.
   read_part whole_;
 };
 
 } // namespace
 
 void read_now(stored_objects& from, std::span<read_part> parts, const std::stop_token& stop) {
-  // An object without bytes is asked for, too: it may be gone.
+  // Even a read of no bytes is passed to the store: the object may be gone.
   rest todo{parts};
   while (!todo.parts().empty()) {
     const auto x = from.read_here(todo.parts(), stop);

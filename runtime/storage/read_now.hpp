@@ -9,9 +9,9 @@
 
 namespace leat {
 
-/// Reads all of these parts, and waits for them; without a lock or another thread if the store has
-/// the bytes at once. `parts` may be used up. Throws the store's failure, and `errc::torn_file` if
-/// an object ends too early: with its name, the offset, and what was there.
+/// Reads all of these parts and waits for them, without a lock or another thread if the store has
+/// the bytes at once. May change `parts`. Throws the store's failure, and `errc::torn_file` if an
+/// object ends too early, with its name, the offset, and what was there.
 void read_now(stored_objects& from, std::span<read_part> parts, const std::stop_token& stop = {});
 
 /// Reads one part in the same way.

@@ -26,7 +26,7 @@ const record_blocks::block* record_blocks::find(const stream_files& from, std::s
                                                 const std::stop_token& stop) {
   if (blocks_.empty())
     blocks_.resize(most_blocks);
-  // Files of equal sizes are read at equal places: each begins at a place of its own here.
+  // Files of equal sizes tend to be read at equal offsets, so the file is part of the hash.
   auto& x = blocks_[static_cast<std::size_t>((number + file * 0x9E3779B97F4A7C15U) % most_blocks)];
   const bool is_known = x.serial == from.serial() && x.file == file && x.number == number;
   points_ = is_known ? std::min(points_ + 1, most_points) : std::max(points_ - 2, -most_points);
@@ -42,7 +42,7 @@ const record_blocks::block* record_blocks::find(const stream_files& from, std::s
     x.bytes = std::make_unique_for_overwrite<std::byte[]>(block_bytes);
   try {
     x.size = from.read(file, number * block_bytes, {x.bytes.get(), block_bytes}, stop);
-  } catch (const error&) { // perhaps of bytes that nobody asked for
+  } catch (const error&) { // may concern bytes of the block that nobody asked for
     return nullptr;
   }
   return &x;

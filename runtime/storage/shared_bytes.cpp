@@ -6,7 +6,8 @@ namespace leat {
 
 namespace {
 
-/// Capacities are multiples of it: what has served one block then mostly serves another.
+/// Capacities are multiples of this, so that a buffer that has served one block mostly suits the
+/// next.
 constexpr std::size_t unit = std::size_t{16} << 10;
 
 } // namespace
@@ -14,7 +15,7 @@ constexpr std::size_t unit = std::size_t{16} << 10;
 std::span<std::byte> shared_bytes::room(std::size_t bytes) {
   if (const auto needed = size_ + bytes + slack; needed > capacity_) {
     const auto capacity = (std::max(needed, 2 * size_) + unit - 1) / unit * unit;
-    auto larger = std::make_unique<std::byte[]>(capacity); // the slack has to be something
+    auto larger = std::make_unique<std::byte[]>(capacity); // initialized, as the slack may be read
     std::copy_n(bytes_.get(), size_, larger.get());
     bytes_ = std::move(larger);
     capacity_ = capacity;

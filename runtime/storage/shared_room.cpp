@@ -8,7 +8,7 @@ class shared_room::block {
 public:
   block() : bytes_(std::make_unique_for_overwrite<std::byte[]>(block_bytes)) {}
 
-  /// Null if there is too little.
+  /// Null if there is too little room left.
   std::byte* take(std::size_t bytes) noexcept {
     if (block_bytes - used_ < bytes)
       return nullptr;
@@ -37,7 +37,7 @@ shared_room::place shared_room::take(std::size_t bytes) {
   }
   auto* at = current_ ? current_->take(bytes) : nullptr;
   if (!at) {
-    current_ = nullptr; // perhaps nobody else has it, and it is the next one
+    current_ = nullptr; // if nobody else holds it, it returns to the pool and is taken next
     current_ = pool_->take();
     at = current_->take(bytes);
   }

@@ -7,16 +7,17 @@
 
 namespace leat {
 
-/// Memory for things of some kilobytes that one thread makes and others drop, one behind the other
-/// in blocks: to allocate and free each of them would cost more than to fill it. A block is used
-/// again when nobody has any part of it. One thread; what it gives, any.
+/// Memory for objects of up to some kilobytes that one thread creates and others drop. They are
+/// placed one after the other in blocks, since allocating and freeing each would cost more than
+/// filling it. A block is reused once nobody holds any part of it. One thread may take; any thread
+/// may use and drop what was taken.
 class shared_room {
 public:
   static constexpr std::size_t block_bytes = std::size_t{16} << 10;
-  /// What is larger gets a block of its own, which is freed afterwards.
+  /// Anything larger gets memory of its own, which is freed afterwards.
   static constexpr std::size_t most_bytes_shared = block_bytes / 2;
 
-  /// Of blocks that nobody needs, at most `most_kept` are kept.
+  /// Keeps at most `most_kept` unused blocks.
   explicit shared_room(std::size_t most_kept);
   ~shared_room();
   shared_room(const shared_room&) = delete;
@@ -25,13 +26,13 @@ public:
   struct place {
     /// Aligned for all types.
     std::byte* at = nullptr;
-    /// The bytes are there as long as this is.
+    /// The bytes live as long as this.
     std::shared_ptr<void> keep = {};
   };
-  /// So many undefined bytes. Throws std::bad_alloc.
+  /// Returns so many undefined bytes. Throws std::bad_alloc.
   place take(std::size_t bytes);
 
-  /// The next multiple of what is aligned for all types.
+  /// Rounds up to the largest alignment of any type.
   static constexpr std::size_t aligned(std::size_t bytes) noexcept {
     constexpr std::size_t unit = alignof(std::max_align_t);
     return (bytes + unit - 1) / unit * unit;

@@ -7,8 +7,9 @@ namespace leat {
 
 namespace {
 
-/// Reading goes on until so many pieces are ready, and again when half of them are: few, because
-/// hundreds of lanes have them; not one, so that a thread that is woken has something to do.
+/// Reading continues until so many pieces are ready, and resumes when half of them are left. Few,
+/// because hundreds of lanes have them; more than one, so that a thread is not woken for too
+/// little.
 constexpr std::size_t most_ready = 8;
 
 } // namespace
@@ -16,7 +17,7 @@ constexpr std::size_t most_ready = 8;
 stream_ahead::stream_ahead(std::unique_ptr<byte_stream> of, ahead_threads& by,
                            std::stop_source stop)
     : of_(std::move(of)), by_(by), stop_(std::move(stop)), offset_(of_->offset()),
-      restart_(of_->restart()), spare_(most_ready + 1) { // and one that is given
+      restart_(of_->restart()), spare_(most_ready + 1) { // one more for `now_`
   by_.add(*this);
 }
 
@@ -65,7 +66,7 @@ bool stream_ahead::run() noexcept {
   {
     const mutex_lock lock{mutex_};
     next.splice(next.end(), spare_,
-                spare_.begin()); // there is one: fewer than most_ready are ready
+                spare_.begin()); // never empty: fewer than most_ready are ready
   }
   read_piece(next.front());
   const mutex_lock lock{mutex_};

@@ -15,15 +15,16 @@
 
 namespace leat {
 
-/// Another stream, read by other threads, up to some distance ahead of its reader: what unpacking
-/// costs does not stop the reader. For one who reads in blocks of `stream_block_bytes`, or less, it
-/// gives the same bytes, places and errors as the stream. Used by one thread at a time.
+/// Wraps a stream that other threads read some distance ahead of its reader, so that the reader
+/// does not wait for decompression. A reader that reads at most `stream_block_bytes` at a time gets
+/// the same bytes, restart points and errors as from the stream itself. Used by one thread at a
+/// time.
 class stream_ahead final : public byte_stream, private ahead_threads::work {
 public:
-  /// Begins to read. `by` outlives it; `stop` ends a read of `of` that takes long. Throws
+  /// Begins to read. `by` outlives it; `stop` ends a long read of `of`. Throws
   /// `errc::no_resources`.
   stream_ahead(std::unique_ptr<byte_stream> of, ahead_threads& by, std::stop_source stop = {});
-  /// Waits if a thread is reading for it.
+  /// Waits for a thread that is reading for it.
   ~stream_ahead() override;
 
   std::size_t read(std::span<std::byte> into) override;
@@ -36,25 +37,25 @@ private:
     std::vector<std::byte> memory = {};
     /// Bytes in it; 0 at the end, and for a failure.
     std::size_t size = 0;
-    /// At its end: before it, it is that of the piece before.
+    /// The restart point at its end; up to there, that of the piece before applies.
     restart_point restart = {};
     std::exception_ptr failure = {};
   };
-  /// All of them exist from the beginning, and go round: nothing is allocated to pass one on.
+  /// All pieces exist from the beginning and move between lists: passing one on allocates nothing.
   using pieces = std::list<piece>;
 
   bool run() noexcept override;
-  /// Takes the next piece, when it has come.
+  /// Waits for the next piece and makes it the current one.
   void take();
   void read_piece(piece& into);
 
-  /// Used by the thread that runs this, and by no other.
+  /// Used only by the thread that runs this.
   std::unique_ptr<byte_stream> of_;
   ahead_threads& by_;
   std::stop_source stop_;
 
-  // Of the reader:
-  /// The piece that is being given; empty in the beginning.
+  // Used by the reader only:
+  /// The current piece; no piece in the beginning.
   pieces now_;
   std::size_t given_ = 0;
   std::uint64_t offset_;
@@ -64,9 +65,9 @@ private:
   condition_variable came_;
   pieces ready_ LEAT_GUARDED_BY(mutex_);
   pieces spare_ LEAT_GUARDED_BY(mutex_);
-  /// It waits for its turn, or runs.
+  /// It is queued or running.
   bool is_added_ LEAT_GUARDED_BY(mutex_) = true;
-  /// The last piece has come, or nothing more is wanted.
+  /// The last piece has been read, or the reader is being destroyed.
   bool is_over_ LEAT_GUARDED_BY(mutex_) = false;
 };
 

@@ -13,7 +13,7 @@ namespace leat {
 
 namespace {
 
-/// `ending` in lower case; the name's letters may be of either.
+/// `ending` is in lower case; the name's letters may be of either case.
 bool has_ending(std::string_view name, std::string_view ending) {
   const auto is_same = [](char lower, char x) {
     return lower == (x >= 'A' && x <= 'Z' ? static_cast<char>(x - 'A' + 'a') : x);
@@ -80,7 +80,7 @@ stream_files::open_pipe stream_files::take_pipe(std::size_t file) const {
 void stream_files::give_back_pipe(std::size_t file, open_pipe x) const noexcept {
   x.is_new = false;
   const mutex_lock lock{pipes_mutex_};
-  pipes_.at(file) = std::move(x); // it was taken
+  pipes_.at(file) = std::move(x); // does not throw: it was taken
 }
 
 source_facts stream_files::facts() const {

@@ -23,32 +23,31 @@ namespace leat {
 
 enum class packing : std::uint8_t { none, gzip, zstd };
 
-/// By the ending of a name, or of a pattern; its letters may be of either case.
+/// How a file is compressed, by the ending of its name or pattern, in either case.
 packing packing_of(std::string_view name) noexcept;
 
-/// Files that are read in sequence: plain ones through few shared descriptors, pipes once.
+/// Files that are read sequentially: plain ones through few shared descriptors, pipes once.
 /// Any thread.
 class stream_files {
 public:
   /// Throws `errc::not_found`, `errc::io`.
   explicit stream_files(file_set files, const object_store& store = local_store());
 
-  /// Tells these files from all others of the process, also from those of an object that was at
-  /// the same address before. Not 0.
+  /// Identifies these files within the process, unlike their address, which may be reused. Not 0.
   std::uint64_t serial() const noexcept { return serial_; }
   std::size_t size() const noexcept { return facts_of_.size(); }
   std::string path(std::size_t file) const { return objects_->name(file); }
   /// The name that ids use: SHARD of docs/order.md.
   const std::string& name(std::size_t file) const { return names_[file]; }
-  /// As on opening; 0 for a pipe.
+  /// The size on opening; 0 for a pipe.
   std::uint64_t bytes(std::size_t file) const { return facts_of_[file].bytes; }
   /// By the ending of its name.
   packing packed(std::size_t file) const { return facts_of_[file].packed; }
-  /// Anything that is not stored: it cannot be read at a place, nor twice.
+  /// Whether it is anything but a stored file: it can be read only once, from its beginning.
   bool is_pipe(std::size_t file) const { return facts_of_[file].is_pipe; }
 
   /// Fills `into` with bytes of a plain file, as stored; returns their number, fewer only at the
-  /// end. Throws `errc::io`; `errc::torn_file` where the file is shorter than on opening.
+  /// end. Throws `errc::io`; `errc::torn_file` if the file is shorter than on opening.
   std::size_t read(std::size_t file, std::uint64_t offset, std::span<std::byte> into,
                    const std::stop_token& stop = {}) const;
   /// The files, by the same numbers.
@@ -61,15 +60,15 @@ public:
     /// It may be given back.
     bool is_new = false;
   };
-  /// Opens a pipe. Throws `errc::invalid_argument` if it was taken before, and not given back.
+  /// Opens a pipe. Throws `errc::invalid_argument` if it was taken before and not given back.
   open_pipe take_pipe(std::size_t file) const;
-  /// Gives a pipe back that is new, with all that was read of it: a job learns what fields its
-  /// batches have from the first samples, and then begins with these.
+  /// Gives back a pipe that is new, with all that was read from it: a job learns from the first
+  /// samples what fields its batches have, and then begins with the same samples.
   void give_back_pipe(std::size_t file, open_pipe x) const noexcept;
 
-  /// What patterns match that is no file.
+  /// Paths that patterns match and that are not files.
   const passed_over& others() const noexcept { return others_; }
-  /// With the data digest of docs/iterators.md.
+  /// Includes the data digest of docs/iterators.md.
   source_facts facts() const;
 
 private:
@@ -87,7 +86,7 @@ private:
   std::shared_ptr<stored_objects> objects_;
   std::vector<file_facts> facts_of_;
   mutable mutex pipes_mutex_;
-  /// Those that were taken; with a pipe if it was given back.
+  /// The pipes that were taken; those that were given back are in it.
   mutable std::map<std::size_t, std::optional<open_pipe>> pipes_ LEAT_GUARDED_BY(pipes_mutex_);
 };
 

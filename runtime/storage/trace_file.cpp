@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::uint64_t least_bytes = std::uint64_t{64} << 10;
 
-/// A plain file always ends with what completes the JSON, and the next text overwrites that;
-/// anything else gets it at the end.
+/// A plain file always ends with what completes the JSON, which the next text overwrites; anything
+/// else gets it once, at the end.
 class growing_file {
 public:
   explicit growing_file(const std::string& name)
@@ -29,7 +29,7 @@ public:
     if (!place_.is_file && !has_failed_)
       try {
         put(ending_);
-      } catch (const error&) { // a reader sees that it ends too early
+      } catch (const error&) { // a reader of the trace sees that it is cut short
       }
   }
   growing_file(const growing_file&) = delete;

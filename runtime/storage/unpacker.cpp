@@ -28,14 +28,17 @@ namespace {
                                 .needed = "intact compressed data"});
 }
 
-// Either library's stream of gzip members, of any window; what they accept: docs/decisions.md.
+// gzip_stream has one form per library. Both take gzip members of any window size;
+// docs/decisions.md has what they accept.
 #ifdef LEAT_HAS_ISAL
 
-/// The header of a gzip member (RFC 1952), of any length and in any pieces: ISA-L takes flags that
-/// gzip does not know, and a header's checksum for a wrong one if the header comes in pieces.
+/// Parses the header of a gzip member (RFC 1952), of any length and in any pieces. ISA-L's own
+/// parser accepts flags that gzip does not know, and takes a header's checksum for wrong if the
+/// header comes in pieces.
 class gzip_header {
 public:
-  /// Takes it from the input; false while more of it is to come. Throws `errc::torn_file`.
+  /// Consumes the header from the input; false while more of it is to come. Throws
+  /// `errc::torn_file`.
   bool read(inflate_state& in) {
     for (; next_ != part::end; next_ = static_cast<part>(static_cast<int>(next_) + 1)) {
       if (!read_part(in))
@@ -59,7 +62,7 @@ private:
     switch (next_) {
     case part::magic:
       return fill(in, 2) && expect(bytes_[0] == 0x1f && bytes_[1] == 0x8b, "no header of gzip");
-    case part::fixed: // how it is packed, flags, time, and two bytes that say nothing
+    case part::fixed: // method, flags, time, and two bytes (XFL, OS) that do not matter
       if (!fill(in, 8))
         return false;
       flags_ = bytes_[1];
@@ -93,10 +96,10 @@ private:
     return true;
   }
   bool has(std::uint8_t flag) const noexcept { return (flags_ & flag) != 0; }
-  /// The number in the two bytes that are there.
+  /// The little-endian number in the two bytes that were read.
   std::uint32_t number() const noexcept { return bytes_[0] | std::uint32_t{bytes_[1]} << 8; }
 
-  /// The next `n` bytes; false while some are to come.
+  /// Collects the next `n` bytes; false while some are to come.
   bool fill(inflate_state& in, std::size_t n) noexcept {
     const auto* from = in.next_in;
     const auto got = take(in, std::min(static_cast<std::uint32_t>(n - filled_), in.avail_in));
@@ -123,7 +126,7 @@ private:
   std::uint8_t flags_ = 0;
   std::array<std::uint8_t, 8> bytes_{};
   std::uint32_t filled_ = 0;
-  /// Bytes of the extra field.
+  /// Bytes of the extra field that are still to come.
   std::uint32_t left_ = 0;
   std::uint32_t sum_ = 0;
 };
@@ -192,7 +195,7 @@ public:
   }
   /// For the next member.
   void reset() noexcept { ::inflateReset(&state_); }
-  /// zconf.h: 32 KiB of window, and about 7 KiB beside it.
+  /// zconf.h: 32 KiB for the window and about 7 KiB for the rest.
   static std::size_t memory() noexcept { return std::size_t{40} << 10; }
 
 private:
@@ -208,7 +211,7 @@ public:
   progress run(std::span<const std::byte> in, std::span<std::byte> out) override {
     constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
     auto& state = stream_.state();
-    // Neither library takes a pointer to const, and both only read.
+    // Neither library takes a pointer to const, but both only read.
     state.next_in = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(in.data()));
     state.avail_in = static_cast<std::uint32_t>(std::min(in.size(), most));
     state.next_out = reinterpret_cast<std::uint8_t*>(out.data());

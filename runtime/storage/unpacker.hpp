@@ -11,8 +11,8 @@ namespace leat {
 /// Decompresses consecutive gzip members or zstd frames. Used by one thread.
 class unpacker {
 public:
-  /// Largest window of a zstd frame: what `zstd --long=27` makes. Larger ones are refused: with
-  /// hundreds of lanes they would not fit into memory.
+  /// Base-2 logarithm of the largest window of a zstd frame: what `zstd --long=27` makes. Larger
+  /// ones are refused, since those of hundreds of lanes would not fit into memory.
   static constexpr int max_window_log = 27;
 
   unpacker() = default;
@@ -21,19 +21,19 @@ public:
   unpacker& operator=(const unpacker&) = delete;
 
   struct progress {
-    /// Bytes of the input that it has consumed.
+    /// Bytes of the input that were consumed.
     std::size_t taken = 0;
     /// Bytes of the output that were filled.
     std::size_t given = 0;
-    /// The input that was taken ends a member or frame, and all of that was given.
+    /// The consumed input ends a member or frame, and all of its data was given.
     bool ended = false;
   };
 
-  /// Does what input and output allow, up to the end of a member or frame. With all of the output
-  /// filled there may be more to come without further input.
+  /// Decompresses as far as input and output allow, up to the end of a member or frame. If it fills
+  /// all of the output, there may be more to come without further input.
   /// Throws `errc::torn_file` for damaged input, `errc::invalid_argument` for a large window.
   virtual progress run(std::span<const std::byte> in, std::span<std::byte> out) = 0;
-  /// Bytes that it holds now.
+  /// Bytes of memory that it holds now.
   virtual std::size_t memory() const = 0;
 
   /// `how` is not `none`.

@@ -15,8 +15,11 @@ namespace leat {
 
 file_descriptor open_input(const std::string& path) {
   const auto own = own_descriptor(path);
-  if (!own)
-    return file_descriptor::open(path);
+  if (!own) {
+    auto opened = file_descriptor::open(path);
+    wait_in_reads(opened);
+    return opened;
+  }
   file_descriptor file{
       uninterrupted([&] { return ::fcntl(*own, F_DUPFD_CLOEXEC, STDERR_FILENO + 1); })};
   if (!file)
@@ -28,7 +31,7 @@ std::string read_whole_file(const std::string& path, std::size_t limit, const st
   constexpr std::size_t block = 1 << 16;
   const auto file = open_input(path);
   std::string bytes;
-  for (;;) {
+  for (;;) { // a pipe has no size that could be asked for first
     const auto had = bytes.size();
     bytes.resize(had + std::min(block, limit + 1 - had));
     const auto n =

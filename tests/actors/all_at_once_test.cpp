@@ -3,6 +3,7 @@
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/leat.hpp>
+#include <leat/testing.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -80,7 +81,7 @@ constexpr std::size_t leases = 5;
 loader_options dying(dispatch_policy dispatch) {
   loader_options options{.workers = 3, .leases = leases, .keep = 2};
   options.dispatch = dispatch;
-  options.fault.deaths = {{0, 20}, {1, 130}, {2, 131}, {0, 400}, {1, 700}};
+  options.fault = drill({.deaths = {{0, 20}, {1, 130}, {2, 131}, {0, 400}, {1, 700}}});
   return options;
 }
 

@@ -153,7 +153,7 @@ TEST_CASE("an engine that begins after the interrupt does not wait for its worke
                    {.plan = plan,
                     .order = order_of_rank(*plan, 1),
                     .rows = rows_of_rank(*plan),
-                    .crew = std::make_shared<worker_crew>(0, 1, fault_drill{}),
+                    .crew = std::make_shared<worker_crew>(0, 1, nullptr),
                     .metrics = metrics,
                     .calls = std::make_shared<call_record>(),
                     .memory = nullptr},

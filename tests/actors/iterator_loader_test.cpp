@@ -4,6 +4,7 @@
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
+#include <leat/testing.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -195,7 +196,8 @@ TEST_CASE("iterators: wherever a rank fails, the others hear of it or end") {
           CAPTURE(end, world_size, steps, position);
           const auto data =
               count(5 * rows).shuffle_buffer(24, 5).batch(rows, {.lanes = rows, .end = end});
-          loader_options options{.epochs = 2, .steps = steps, .fault = {.throw_at = {position}}};
+          loader_options options{
+              .epochs = 2, .steps = steps, .fault = drill({.throw_at = {position}})};
           options.workers = position % 2;
           options.hash_pixels = true;
           // Every rank returns: an all-gather that one of them misses would wait for ever.
@@ -249,7 +251,7 @@ TEST_CASE("iterators: a rank that fails does not wait for ranks that wait for it
               .world_size = 2,
               .workers = 1,
               .agree = [&gather, rank](const epoch_agreement& mine) { return gather(rank, mine); },
-              .fault = {.throw_at = {failing * rows + 1}}});
+              .fault = drill({.throw_at = {failing * rows + 1}})});
     // Each step ends when both ranks have its batch, or have failed.
     for (std::uint64_t step = 0; step <= failing; ++step) {
       std::optional<error> failed[2];

@@ -5,6 +5,7 @@
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
+#include <leat/testing.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -129,7 +130,7 @@ TEST_CASE("loader: a worker that dies is replaced and its rows are dealt again")
       for (std::size_t workers : {1, 2, 3}) {
         auto options = quick(workers, 2);
         options.dispatch = policy;
-        options.fault.deaths = {{workers - 1, at}};
+        options.fault = drill({.deaths = {{workers - 1, at}}});
         CAPTURE(at, workers, static_cast<int>(policy));
         loader x{data, options};
         std::vector<job_step> steps;
@@ -147,7 +148,7 @@ TEST_CASE("loader: all workers die, and those that take their places") {
   for (auto policy : {dispatch_policy::round_robin, dispatch_policy::by_lane}) {
     auto options = quick(3, 2);
     options.dispatch = policy;
-    options.fault.deaths = {{0, 10}, {1, 70}, {2, 130}, {0, 190}, {1, 250}, {0, 400}};
+    options.fault = drill({.deaths = {{0, 10}, {1, 70}, {2, 130}, {0, 190}, {1, 250}, {0, 400}}});
     loader x{data, options};
     std::vector<job_step> steps;
     while (auto batch = x.next())

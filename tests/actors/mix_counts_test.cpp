@@ -4,6 +4,7 @@
 
 #include <leat/leat.hpp>
 #include <leat/snapshot.hpp>
+#include <leat/testing.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -170,7 +171,7 @@ loader_options options_of(const mixed_job& job, std::mt19937_64& random, std::ui
   loader_options options{
       .rank = rank, .world_size = world, .workers = random() % 3, .steps = steps};
   options.bad_samples = bad_sample_policy::mask;
-  options.fault.throw_at = {job.bad.begin(), job.bad.end()};
+  options.fault = drill({.throw_at = {job.bad.begin(), job.bad.end()}});
   return options;
 }
 

@@ -5,6 +5,7 @@
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
+#include <leat/testing.hpp>
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -135,7 +136,7 @@ std::vector<job> jobs() {
 std::vector<job_step> run(const job& of, std::size_t workers, const std::string& save_to) {
   loader_options options{.workers = workers, .hash_pixels = true};
   if (workers > 1) {
-    options.fault.deaths = {{1, 30}};
+    options.fault = drill({.deaths = {{1, 30}}});
   }
   loader x{of.data(), options};
   std::vector<job_step> steps;

@@ -5,6 +5,7 @@
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
+#include <leat/testing.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -154,7 +155,7 @@ TEST_CASE("rewind: the log of bad samples has each of them once") {
             .bad_samples = bad_sample_policy::mask,
             .bad_sample_log = at / "bad",
             .hash_pixels = true,
-            .fault = {.throw_at = {5, 17}}}};
+            .fault = drill({.throw_at = {5, 17}})}};
   next_steps(x);
   const auto whole = lines();
   REQUIRE(std::count(whole.begin(), whole.end(), '\n') == 2);
@@ -229,7 +230,7 @@ TEST_CASE("rewind: what exists once cannot come again, and a failed loader stays
   });
   loader once{numbers.batch(4), {.workers = 1}};
   CHECK(code_of([&] { once.rewind(); }) == errc::invalid_argument);
-  loader failing{by_index(), {.workers = 1, .fault = {.throw_at = {0}}}};
+  loader failing{by_index(), {.workers = 1, .fault = drill({.throw_at = {0}})}};
   CHECK(code_of([&] { failing.next(); }) == errc::bad_sample);
   CHECK(code_of([&] { failing.rewind(); }) == errc::bad_sample);
 }

@@ -3,6 +3,7 @@
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
+#include <leat/testing.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -160,7 +161,7 @@ TEST_CASE("workers that die over samples that are made together lose none and re
   // One at a time: two workers may die over the same row, which is an error.
   for (const std::uint64_t position : {0, 130, 131, 350, 777}) {
     loader_options options{.workers = 2};
-    options.fault.deaths = {{position % 2, position}};
+    options.fault = drill({.deaths = {{position % 2, position}}});
     REQUIRE(seen(data.map(together(largest)).batch(100), options) == expected);
   }
 }

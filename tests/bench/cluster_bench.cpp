@@ -1,10 +1,8 @@
 // What being in a cluster costs a rank: the same loader with and without one, in short stretches of
-// batches in turns, because the machine's speed drifts. Prints the rate in a cluster relative to
-// the rate without, a pair per stretch: median and extremes over rounds of the ratio of their sums.
-// Two ranks run as two processes on the same machine. Nothing is asserted.
-// Run: build/bin/leat-cluster-bench [ROUNDS]
+// batches in turns. A round gives the rate in a cluster relative to the rate without: the ratio of
+// the sums over some stretches. Two ranks run as two processes on the same machine.
 
-#include "tests/bench/measure.hpp"
+#include "tests/bench/harness.hpp"
 
 #include <leat/leat.hpp>
 
@@ -13,19 +11,15 @@
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-namespace {
+namespace leat::bench {
 
-using namespace leat;
-using bench::report;
-using bench::spread_of;
-using bench::stopwatch;
+namespace {
 
 struct job {
   const char* name;
@@ -61,28 +55,18 @@ void take(loader& from, int batches) {
       throw std::logic_error("a job that ends");
 }
 
-/// Rate in a cluster, of the rate without, in each round.
-std::vector<double> measure(const job& x, loader& alone, loader& in_cluster, int rounds) {
+/// Rate in a cluster, of the rate without.
+double measure(const job& x, loader& alone, loader& in_cluster) {
   constexpr int pairs = 4;
-  take(alone, x.batches); // both have all threads and buffers then
-  take(in_cluster, x.batches);
-  std::vector<double> ratios;
-  for (int i = 0; i < rounds; ++i) {
-    double seconds[2] = {0, 0};
-    for (int k = 0; k < pairs; ++k)
-      for (const int which : {k % 2, 1 - k % 2}) {
-        stopwatch watch;
-        take(which == 0 ? alone : in_cluster, x.batches);
-        seconds[which] += watch.seconds();
-      }
-    ratios.push_back(seconds[0] / seconds[1]);
-  }
-  return ratios;
+  double seconds[2] = {0, 0};
+  for (int k = 0; k < pairs; ++k)
+    for (const int which : {k % 2, 1 - k % 2})
+      seconds[which] += seconds_of([&] { take(which == 0 ? alone : in_cluster, x.batches); });
+  return seconds[0] / seconds[1];
 }
 
-/// A process of its own. The first rank reports, and goes without a word, as all others are killed
-/// then: nobody is to notice in a measurement that a job without an end has lost a rank.
-[[noreturn]] void be_rank(const job& x, std::uint64_t rank, std::uint64_t world_size, int rounds,
+/// A process of its own, until it is killed. The first rank writes what it measures.
+[[noreturn]] void be_rank(const job& x, std::uint64_t rank, std::uint64_t world_size, int to,
                           const std::string& state) {
   try {
     loader_options options{.rank = rank,
@@ -96,45 +80,71 @@ std::vector<double> measure(const job& x, loader& alone, loader& in_cluster, int
                               .join_within = std::chrono::minutes{1}};
     loader in_cluster{x.data, options};
     in_cluster.join();
-    do {
-      const auto ratios = measure(x, alone, in_cluster, rounds);
-      if (rank == 0)
-        report(x.name + (", ranks: " + std::to_string(world_size)), spread_of(ratios),
-               "of the rate without a cluster");
-    } while (rank != 0);
-    ::_exit(0);
+    take(alone, x.batches); // both have all threads and buffers then
+    take(in_cluster, x.batches);
+    for (;;) {
+      const auto ratio = measure(x, alone, in_cluster);
+      if (rank == 0 && ::write(to, &ratio, sizeof ratio) != sizeof ratio)
+        break;
+    }
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "rank %d: %s\n", static_cast<int>(rank), problem.what());
   }
   ::_exit(1);
 }
 
-void measure_in_processes(const job& x, std::uint64_t world_size, int rounds) {
-  auto place = (std::filesystem::temp_directory_path() / "leat-cluster-bench-XXXXXX").string();
-  if (!::mkdtemp(place.data()))
-    throw std::runtime_error("no temporary directory");
-  std::vector<pid_t> ranks;
-  for (std::uint64_t rank = 0; rank < world_size; ++rank) {
-    ranks.push_back(::fork()); // before this process has any thread
-    if (ranks.back() == 0)
-      be_rank(x, rank, world_size, rounds, place + "/state");
+/// The processes of a job. They are killed: nobody is to notice in a measurement that a job without
+/// an end has lost a rank.
+class ranks {
+public:
+  ranks(const job& x, std::uint64_t world_size, const std::string& state) {
+    if (::pipe(pipe_) != 0)
+      throw std::runtime_error("no pipe");
+    for (std::uint64_t rank = 0; rank < world_size; ++rank) {
+      processes_.push_back(::fork()); // before this process has any thread
+      if (processes_.back() == 0)
+        be_rank(x, rank, world_size, pipe_[1], state);
+    }
+    ::close(pipe_[1]);
   }
-  int status = 0;
-  (void)::waitpid(ranks.front(), &status, 0);
-  for (std::size_t i = 1; i < ranks.size(); ++i) {
-    (void)::kill(ranks[i], SIGKILL);
-    (void)::waitpid(ranks[i], nullptr, 0);
+  ~ranks() {
+    for (const auto process : processes_) {
+      (void)::kill(process, SIGKILL);
+      (void)::waitpid(process, nullptr, 0);
+    }
+    ::close(pipe_[0]);
   }
-  std::filesystem::remove_all(place);
-  if (status != 0)
-    throw std::runtime_error("the first rank has failed");
+  ranks(const ranks&) = delete;
+  ranks& operator=(const ranks&) = delete;
+
+  double next_ratio() const {
+    double ratio = 0;
+    if (::read(pipe_[0], &ratio, sizeof ratio) != sizeof ratio)
+      throw std::runtime_error("the first rank has failed");
+    return ratio;
+  }
+
+private:
+  int pipe_[2] = {-1, -1};
+  std::vector<pid_t> processes_;
+};
+
+bench_case in_processes(const job& x, std::uint64_t world_size, const std::string& state) {
+  const auto name = x.name + (", ranks: " + std::to_string(world_size));
+  return {name, {{name, "of the rate without a cluster"}}, [=] {
+            const auto all = std::make_shared<ranks>(x, world_size, state);
+            return [all](int) -> std::vector<double> { return {all->next_ratio()}; };
+          }};
 }
 
 } // namespace
 
-int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 7;
+std::vector<bench_case> cluster_cases(const std::string& folder) {
+  std::vector<bench_case> all;
   for (const auto& x : jobs())
-    measure_in_processes(x, 1, rounds);
-  measure_in_processes(jobs().front(), 2, rounds); // each rank has a core of its own
+    all.push_back(in_processes(x, 1, folder + "/state-" + std::to_string(all.size())));
+  all.push_back(in_processes(jobs().front(), 2, folder + "/state-2-ranks")); // a core each
+  return all;
 }
+
+} // namespace leat::bench

@@ -1,9 +1,8 @@
-// Measures how JPEGs become tensors: every way against a plain loop, on one thread and on many;
-// where the time of leat's own way goes; what each instruction set gives; page faults and
-// allocations. Files are read into memory first, so that only decoding is timed. Nothing is
-// asserted. Run: build/bin/leat-decode-bench DATA... [--rounds N] [--threads N|all] [--transform
-// train|eval]
-//      [--type f32|u8|f16|bf16] [--images N]
+// What `leat bench` does not say of how JPEGs become tensors: page faults and allocations of every
+// way, and what each instruction set gives. Files are read into memory first, so that only decoding
+// is timed. Nothing is asserted.
+// Run: build/bin/leat-decode-bench DATA... [--rounds N] [--transform train|eval] [--images N]
+//      [--type f32|u8|f16|bf16]
 
 #include "tests/bench/heap_count.hpp"
 
@@ -23,9 +22,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <numeric>
 #include <string>
-#include <thread>
 #include <vector>
 
 // Which targets there are, as the decoder's own files know them.
@@ -43,7 +40,6 @@ using command::decode_transform;
 using command::decode_way;
 using command::decode_ways;
 using command::decode_worker;
-using command::decode_workers;
 using command::image_ring;
 using command::medians;
 using command::part_times;
@@ -52,7 +48,6 @@ using command::sum_of;
 struct options {
   command::data_arguments data;
   std::uint64_t rounds = 5;
-  std::string threads = "all";
   std::string transform = "train";
   std::string type = "f32";
   std::uint64_t images = 1000;
@@ -61,22 +56,6 @@ struct options {
 tensor_form form_of(const options& x) {
   const image_options standard;
   return {.type = parse_dtype(x.type, "--type"), .mean = standard.mean, .std = standard.std};
-}
-
-std::size_t threads_of(const options& x) {
-  if (x.threads == "all")
-    return std::max(1U, std::thread::hardware_concurrency());
-  const auto number = command::parse_number(x.threads);
-  if (!number || *number == 0 || *number > 4096)
-    command::bad_usage("--threads", "\"" + x.threads + "\"", "1 to 4096, or all");
-  return *number;
-}
-
-void measure_ways(const options& x, const decode_cases& cases, const decode_workers& workers) {
-  for (const auto& timing : time_ways(cases, form_of(x), workers, x.rounds)) {
-    command::print_line("");
-    print_ways(timing);
-  }
 }
 
 // -- Faults and allocations
@@ -105,14 +84,6 @@ void count_memory(const options& x, const std::vector<decode_case>& images, deco
                 static_cast<double>(minor_faults() - faults) / count,
                 static_cast<double>(heap_allocations() - allocations) / count);
   }
-}
-
-// -- Parts
-
-void measure_parts(const options& x, const std::vector<const decode_case*>& images) {
-  const auto timing = time_parts(images, form_of(x), x.rounds);
-  command::print_line("");
-  print_parts(timing);
 }
 
 // -- Instruction sets
@@ -163,7 +134,6 @@ std::shared_ptr<const source> images_of(const pipeline& data) {
 }
 
 void run(const options& x) {
-  const auto threads = threads_of(x);
   const auto data = command::data_pipeline(x.data);
   const auto cases = load_cases(
       *images_of(data), x.transform == "eval" ? decode_transform::eval : decode_transform::train,
@@ -176,13 +146,10 @@ void run(const options& x) {
               "%s, %s, %llu rounds\n",
               cases.images.size(), mean_bytes(cases) / 1e3, own.size(), cases.bad,
               x.transform.c_str(), x.type.c_str(), static_cast<unsigned long long>(x.rounds));
-  const auto workers = command::make_workers(threads);
-  measure_ways(x, cases, workers);
-  count_memory(x, cases.images, *workers.front());
-  if (own.empty())
-    return;
-  measure_parts(x, own);
-  measure_targets(x, own);
+  const auto worker = std::make_unique<decode_worker>();
+  count_memory(x, cases.images, *worker);
+  if (!own.empty())
+    measure_targets(x, own);
 }
 
 int main_of(int argc, char** argv) {
@@ -191,7 +158,6 @@ int main_of(int argc, char** argv) {
   command::add_data_arguments(app, x.data);
   app.option_defaults()->always_capture_default();
   command::whole_number(app.add_option("--rounds", x.rounds, "Rounds that count"), 1, 10'000);
-  app.add_option("--threads", x.threads, "Threads, besides one: a number, or all cores");
   app.add_option("--transform", x.transform, "Crop and size as of train224 or eval224")
       ->check(CLI::IsMember({"train", "eval"}));
   app.add_option("--type", x.type, "Elements")->check(CLI::IsMember({"f32", "u8", "f16", "bf16"}));

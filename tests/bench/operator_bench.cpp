@@ -1,23 +1,15 @@
 // What each operator costs: items per second of processor time of a pipeline that has it and little
 // else, in the caller's thread and with two workers (then of all threads together), beside a bare
-// loop that does the same to the same items: numbers, lines and documents in memory or in the page
-// cache. A bare loop makes no ids, digests or snapshots, and its order is not that of any other
-// number of ranks. In turns; medians and extremes. Nothing is asserted.
-// Run: build/bin/leat-operator-bench [ROUNDS [NAME]]
+// loop that does the same to the same items: numbers, and documents in the page cache. A bare loop
+// makes no ids, digests or snapshots, and its order is not that of any other number of ranks.
 
-#include "tests/bench/measure.hpp"
-#include "tests/support/temporary_directory.hpp"
+#include "tests/bench/harness.hpp"
 
 #include <leat/leat.hpp>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <functional>
 #include <numeric>
@@ -29,24 +21,15 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace leat::bench {
 
-using namespace leat;
-using bench::report;
-using bench::spread_of;
+namespace {
 
 constexpr std::uint64_t numbers = 4'000'000;
 constexpr std::uint64_t documents = 40'000;
 constexpr std::size_t rows = 1024;
 constexpr std::size_t buffer_items = 10'000;
 constexpr std::size_t packed = 4096;
-
-/// Of all threads.
-double cpu_seconds() {
-  timespec x{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &x);
-  return static_cast<double>(x.tv_sec) + 1e-9 * static_cast<double>(x.tv_nsec);
-}
 
 /// What a bare loop puts its rows into, again and again.
 class plain_batch {
@@ -75,60 +58,28 @@ private:
   std::size_t used_ = 0;
 };
 
-/// Gives each line of a file, read in blocks, to `take`.
-template <class Take>
-void for_each_line(const std::string& path, Take take) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  std::vector<char> block(std::size_t{1} << 20);
-  std::size_t kept = 0;
-  for (;;) {
-    const auto n = ::read(file, block.data() + kept, block.size() - kept);
-    if (n <= 0)
-      break;
-    const char* begin = block.data();
-    const char* end = begin + kept + static_cast<std::size_t>(n);
-    while (const auto* stop = static_cast<const char*>(
-               std::memchr(begin, '\n', static_cast<std::size_t>(end - begin)))) {
-      take(std::string_view{begin, static_cast<std::size_t>(stop - begin)});
-      begin = stop + 1;
-    }
-    kept = static_cast<std::size_t>(end - begin);
-    std::memmove(block.data(), begin, kept);
-  }
-  ::close(file);
-}
-
 /// Items that leave in a drawn order.
-template <class Item>
 class plain_buffer {
 public:
   template <class Take>
-  void put(Item x, Take take) {
+  void put(std::uint64_t x, Take take) {
     if (items_.size() < buffer_items)
-      return items_.push_back(std::move(x));
+      return items_.push_back(x);
     auto& place = items_[random_() % buffer_items];
     take(place);
-    place = std::move(x);
+    place = x;
   }
   template <class Take>
   void empty(Take take) {
     std::shuffle(items_.begin(), items_.end(), random_);
-    for (const auto& x : items_)
+    for (const auto x : items_)
       take(x);
   }
 
 private:
   std::minstd_rand random_{1};
-  std::vector<Item> items_;
+  std::vector<std::uint64_t> items_;
 };
-
-bool is_kept(std::string_view x) {
-  return (x.back() & 1) == 0;
-}
-
-filter_stage kept_lines() {
-  return {"even@1", {}, [] { return [](sample& x) { return is_kept(x.text("text")); }; }};
-}
 
 struct operator_case {
   std::string name;
@@ -198,7 +149,7 @@ void append_numbers(std::vector<operator_case>& to) {
                 }});
   to.push_back({"shuffle_buffer", batched(plain.shuffle_buffer(buffer_items)), numbers,
                 [](plain_batch& out) {
-                  plain_buffer<std::uint64_t> buffer;
+                  plain_buffer buffer;
                   const auto put = [&](std::uint64_t x) { out.put(x); };
                   for (std::uint64_t i = 0; i < numbers; ++i)
                     buffer.put(i, put);
@@ -264,27 +215,6 @@ void append_numbers(std::vector<operator_case>& to) {
                 }});
 }
 
-void append_lines(std::vector<operator_case>& to, const std::string& path) {
-  const auto plain = lines(path, {.ranges = 16});
-  to.push_back({"lines of 8 bytes", batched(plain), numbers, [path](plain_batch& out) {
-                  for_each_line(path, [&](std::string_view x) { out.put(x); });
-                }});
-  to.push_back({"  behind a shuffle buffer", batched(plain.shuffle_buffer(buffer_items)), numbers,
-                [path](plain_batch& out) {
-                  plain_buffer<std::string> buffer;
-                  const auto put = [&](const std::string& x) { out.put(x); };
-                  for_each_line(path, [&](std::string_view x) { buffer.put(std::string{x}, put); });
-                  buffer.empty(put);
-                }});
-  to.push_back({"  behind a filter on content", batched(plain.filter(kept_lines())), numbers,
-                [path](plain_batch& out) {
-                  for_each_line(path, [&](std::string_view x) {
-                    if (is_kept(x))
-                      out.put(x);
-                  });
-                }});
-}
-
 void append_documents(std::vector<operator_case>& to, const std::string& path) {
   const auto plain = lines(path, {.ranges = 16});
   to.push_back({"documents", batched(plain), documents, [path](plain_batch& out) {
@@ -334,71 +264,58 @@ void append_documents(std::vector<operator_case>& to, const std::string& path) {
                 }});
 }
 
-std::vector<operator_case> cases(const std::string& folder) {
+void write_documents(const std::string& path) {
   std::mt19937 random{1};
-  const auto short_lines = folder + "/short.txt";
-  std::ofstream out{short_lines};
-  for (std::uint64_t i = 0; i < numbers; ++i)
-    out << 1'000'000 + i % 1'000'000 << "x\n";
-  const auto long_lines = folder + "/documents.txt";
-  std::ofstream longer{long_lines};
+  std::ofstream out{path};
   std::lognormal_distribution<double> length{7.5, 0.8};
   for (std::uint64_t i = 0; i < documents; ++i) {
     const auto n = std::clamp(length(random), 20.0, 50'000.0);
     std::string text;
     while (static_cast<double>(text.size()) < n)
       text += "word" + std::to_string(random() % 1000) + ' ';
-    longer << text << '\n';
+    out << text << '\n';
   }
-  std::vector<operator_case> all;
-  append_numbers(all);
-  append_lines(all, short_lines);
-  append_documents(all, long_lines);
-  return all;
 }
 
 double of_loader(const operator_case& x, std::size_t workers) {
   loader from{x.data, {.workers = workers, .epochs = 1}};
-  const auto begin = cpu_seconds();
-  std::uint64_t got = 0;
-  while (auto batch = from.next())
-    got += batch->valid_rows();
-  if (got == 0)
-    throw std::logic_error("no rows of " + x.name);
-  return cpu_seconds() - begin;
+  return seconds_of([&] { take_all(from); }, process_seconds);
 }
 
 double of_loop(const operator_case& x) {
   plain_batch out;
-  const auto begin = cpu_seconds();
-  x.bare(out);
-  const auto end = cpu_seconds();
+  const auto seconds = seconds_of([&] { x.bare(out); }, process_seconds);
   if (out.sum() == 1)
     throw std::logic_error("impossible");
-  return end - begin;
+  return seconds;
 }
 
-void measure(const operator_case& x, int rounds) {
-  std::vector<double> plain;
-  std::vector<std::vector<double>> ours(2);
-  for (int i = 0; i < rounds; ++i) {
-    const auto items = 1e-6 * static_cast<double>(x.items);
-    plain.push_back(items / of_loop(x));
-    ours[0].push_back(items / of_loader(x, 0));
-    ours[1].push_back(items / of_loader(x, 2));
-  }
-  report(x.name + ", caller's thread", spread_of(ours[0]), "million/s");
-  report(x.name + ", two workers, all threads", spread_of(ours[1]), "million/s");
-  report("    a bare loop", spread_of(plain), "million/s");
+bench_case beside_bare_loop(const operator_case& x) {
+  constexpr auto unit = "million/s";
+  return {x.name,
+          {{x.name + ", caller's thread", unit},
+           {x.name + ", two workers, all threads", unit},
+           {"    a bare loop", unit}},
+          [x] {
+            return [x](int) {
+              const auto items = 1e-6 * static_cast<double>(x.items);
+              const auto plain = items / of_loop(x);
+              return std::vector{items / of_loader(x, 0), items / of_loader(x, 2), plain};
+            };
+          }};
 }
 
 } // namespace
 
-int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 3;
-  const std::string_view wanted = argc > 2 ? argv[2] : "";
-  const test::temporary_directory folder;
-  for (const auto& x : cases(folder.path()))
-    if (x.name.find(wanted) != std::string::npos)
-      measure(x, rounds);
+std::vector<bench_case> operator_cases(const std::string& folder) {
+  const auto path = folder + "/documents.txt";
+  write_documents(path);
+  std::vector<operator_case> all;
+  append_numbers(all);
+  append_documents(all, path);
+  std::vector<bench_case> result(all.size());
+  std::transform(all.begin(), all.end(), result.begin(), beside_bare_loop);
+  return result;
 }
+
+} // namespace leat::bench

@@ -1,13 +1,11 @@
 // Reads every record of made data through its source, in one thread, from the page cache, beside a
-// bare loop of pread over the same bytes. CPU time, medians and extremes; nothing is asserted.
-// Run: build/bin/leat-read-bench [ROUNDS]
+// bare loop of pread over the same bytes. CPU time.
 
 #include "runtime/sample/sample_access.hpp"
-#include "tests/bench/measure.hpp"
+#include "tests/bench/harness.hpp"
 #include "tests/support/linear_pipeline.hpp"
 #include "tests/support/stream_reading.hpp"
 #include "tests/support/tar_writer.hpp"
-#include "tests/support/temporary_directory.hpp"
 
 #include <leat/sources.hpp>
 #include <leat/streams.hpp>
@@ -15,8 +13,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <stdexcept>
@@ -24,27 +20,13 @@
 #include <utility>
 #include <vector>
 
+namespace leat::bench {
+
 namespace {
 
-using namespace leat;
-using bench::spread_of;
 using test::tar_writer;
 
 constexpr std::size_t records = 20'000;
-
-/// CPU time of this thread, which other load on the machine disturbs less than wall-clock time.
-class cpu_watch {
-public:
-  double seconds() const { return now() - begin_; }
-
-private:
-  static double now() {
-    timespec x{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &x);
-    return static_cast<double>(x.tv_sec) + 1e-9 * static_cast<double>(x.tv_nsec);
-  }
-  double begin_ = now();
-};
 
 struct place {
   std::string path;
@@ -57,7 +39,7 @@ double bare(const std::vector<place>& places) {
   std::vector<std::byte> buffer;
   const bool is_shared = places.front().path == places.back().path;
   int file = -1;
-  cpu_watch watch;
+  const auto begin = thread_seconds();
   for (const auto& x : places) {
     if (file < 0)
       file = ::open(x.path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -71,32 +53,27 @@ double bare(const std::vector<place>& places) {
       file = -1;
     }
   }
-  const auto seconds = watch.seconds();
+  const auto seconds = thread_seconds() - begin;
   if (file >= 0)
     ::close(file);
   return 1e9 * seconds / static_cast<double>(places.size());
 }
 
-double timed(std::size_t n, const std::function<void(std::size_t, sample&)>& read) {
-  sample into;
-  cpu_watch watch;
-  for (std::size_t i = 0; i < n; ++i) {
-    sample_access::reset(into, nullptr);
-    read(i, into);
-  }
-  return 1e9 * watch.seconds() / static_cast<double>(n);
-}
+using reader = std::function<void(std::size_t, sample&)>;
 
-void compare(const std::string& what, const std::vector<place>& places, int rounds,
-             const std::function<void(std::size_t, sample&)>& read) {
-  std::vector<double> ours;
-  std::vector<double> plain;
-  for (int i = 0; i < rounds; ++i) {
-    ours.push_back(timed(places.size(), read));
-    plain.push_back(bare(places));
-  }
-  report(what, spread_of(ours), "ns per record");
-  report("  a bare loop", spread_of(plain), "ns per record");
+/// Nanoseconds per record.
+double timed(std::size_t n, const reader& read) {
+  sample into;
+  return 1e9
+         * seconds_of(
+             [&] {
+               for (std::size_t i = 0; i < n; ++i) {
+                 sample_access::reset(into, nullptr);
+                 read(i, into);
+               }
+             },
+             thread_seconds)
+         / static_cast<double>(n);
 }
 
 std::vector<place> write_tar(const std::string& path, std::size_t size) {
@@ -140,38 +117,55 @@ std::vector<place> write_lines(const std::string& path, std::size_t size) {
   return places;
 }
 
-void indexed_source(const std::string& what, const std::vector<place>& places, const pipeline& data,
-                    int rounds) {
-  const auto& source = test::source_of(data);
-  compare(what, places, rounds, [&](std::size_t i, sample& into) { source.read(i, into); });
+reader read_indexed(const pipeline& data) {
+  return [data](std::size_t i, sample& into) { test::source_of(data).read(i, into); };
 }
 
-void stream(const std::string& what, const std::vector<place>& places, const pipeline& data,
-            int rounds) {
+reader read_stream(const pipeline& data) {
   const auto source = test::stream_of(data);
   std::vector<stream_record> found;
-  const auto reader = source->open(0, {});
-  for (stream_record x; reader->next(x);)
+  const auto from = source->open(0, {});
+  for (stream_record x; from->next(x);)
     found.push_back(x);
-  compare(what, places, rounds, [&](std::size_t i, sample& into) { source->read(found[i], into); });
+  return [source, found](std::size_t i, sample& into) { source->read(found[i], into); };
+}
+
+bench_case compare(const std::string& what, std::function<std::vector<place>()> write,
+                   reader (*open)(const pipeline&), std::function<pipeline()> data) {
+  constexpr auto unit = "ns per record";
+  return {what, {{what, unit}, {"  a bare loop", unit}}, [=] {
+            const auto places = write();
+            return [places, read = open(data())](int) {
+              const auto ours = timed(places.size(), read);
+              return std::vector{ours, bare(places)};
+            };
+          }};
 }
 
 } // namespace
 
-int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
-  const test::temporary_directory dir;
-  const tar_options index{.index_dir = dir / "index"};
+std::vector<bench_case> read_cases(const std::string& folder) {
+  std::vector<bench_case> all;
   for (const std::size_t size : {100, 10'000}) {
     const auto of = ", " + std::to_string(size) + " bytes";
-    const auto name = std::to_string(size);
-    const auto tar = write_tar(dir / (name + ".tar"), size);
-    indexed_source("tar" + of, tar, tar_shards(dir / (name + ".tar"), index), rounds);
-    indexed_source("raw" + of, write_raw(dir / (name + ".raw"), size),
-                   raw_records(dir / (name + ".raw"), dtype::u8, {size}), rounds);
-    indexed_source("folder" + of, write_folder(dir / name, size), image_folder(dir / name), rounds);
-    stream("lines" + of, write_lines(dir / (name + ".txt"), size), lines(dir / (name + ".txt")),
-           rounds);
-    stream("tar_stream" + of, tar, tar_stream(dir / (name + ".tar")), rounds);
+    const auto at = folder + "/" + std::to_string(size);
+    const tar_options index{.index_dir = folder + "/index"};
+    const auto tar = [=] { return write_tar(at + ".tar", size); };
+    all.push_back(
+        compare("tar" + of, tar, read_indexed, [=] { return tar_shards(at + ".tar", index); }));
+    all.push_back(compare(
+        "raw" + of, [=] { return write_raw(at + ".raw", size); }, read_indexed,
+        [=] { return raw_records(at + ".raw", dtype::u8, {size}); }));
+    all.push_back(compare(
+        "folder" + of, [=] { return write_folder(at, size); }, read_indexed,
+        [=] { return image_folder(at); }));
+    all.push_back(compare(
+        "lines" + of, [=] { return write_lines(at + ".txt", size); }, read_stream,
+        [=] { return lines(at + ".txt"); }));
+    all.push_back(
+        compare("tar_stream" + of, tar, read_stream, [=] { return tar_stream(at + ".tar"); }));
   }
+  return all;
 }
+
+} // namespace leat::bench

@@ -1,25 +1,17 @@
 // JSON lines and plain lines in the page cache, as a job of a language model reads them: bytes or
 // lines per second of all threads together and of wall-clock time, in the caller's thread and with
 // two workers, beside a bare loop that reads the files in blocks and looks at every field of every
-// line with simdjson. The bare loop makes no batches. In turns; medians and extremes. Nothing is
-// asserted. Run: build/bin/leat-text-bench [ROUNDS [NAME]]
+// line with simdjson. The bare loop makes no batches.
 
-#include "tests/bench/measure.hpp"
+#include "tests/bench/harness.hpp"
 #include "tests/support/packing.hpp"
-#include "tests/support/temporary_directory.hpp"
 
 #include <leat/leat.hpp>
 
-#include <fcntl.h>
 #include <simdjson.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -31,23 +23,13 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace leat::bench {
 
-using namespace leat;
-using bench::report;
-using bench::spread_of;
-using bench::stopwatch;
+namespace {
 
 constexpr int files = 24;
 constexpr int documents_per_file = 4000;
 constexpr std::uint64_t short_lines = 6'000'000;
-
-/// Of all threads.
-double cpu_seconds() {
-  timespec x{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &x);
-  return static_cast<double>(x.tv_sec) + 1e-9 * static_cast<double>(x.tv_nsec);
-}
 
 /// Documents of 2.4 KB on the average, with a nested value and a number beside the text. `escaped`:
 /// every tenth word has a line feed, a quote or letters beyond ASCII behind it, as texts have that
@@ -123,50 +105,27 @@ std::size_t walk(simdjson::ondemand::value x) {
 
 void read_bare(const std::string& folder, const std::string& name) {
   simdjson::ondemand::parser parser;
-  std::vector<char> block((std::size_t{1} << 20) + simdjson::SIMDJSON_PADDING);
   std::size_t sum = 0;
-  for (int f = 0; f < files; ++f) {
-    const auto path = folder + "/" + name + "-" + std::to_string(f) + ".jsonl";
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    std::size_t kept = 0;
-    for (std::uint64_t at = 0;;) {
-      const auto n =
-          ::pread(file, block.data() + kept, block.size() - simdjson::SIMDJSON_PADDING - kept,
-                  static_cast<off_t>(at));
-      if (n <= 0)
-        break;
-      at += static_cast<std::uint64_t>(n);
-      const char* begin = block.data();
-      const char* end = begin + kept + static_cast<std::size_t>(n);
-      while (const auto* stop = static_cast<const char*>(
-                 std::memchr(begin, '\n', static_cast<std::size_t>(end - begin)))) {
-        const auto size = static_cast<std::size_t>(stop - begin);
-        auto line = parser.iterate(begin, size, size + simdjson::SIMDJSON_PADDING);
-        for (auto member : line.get_object())
-          sum += walk(member.value());
-        begin = stop + 1;
-      }
-      kept = static_cast<std::size_t>(end - begin);
-      std::memmove(block.data(), begin, kept);
-    }
-    ::close(file);
-  }
+  for (int f = 0; f < files; ++f)
+    for_each_line(
+        folder + "/" + name + "-" + std::to_string(f) + ".jsonl", [&](std::string_view text) {
+          auto line =
+              parser.iterate(text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING);
+          for (auto member : line.get_object())
+            sum += walk(member.value());
+        });
   if (sum == 0)
     throw std::logic_error("nothing was read");
 }
 
 void run(const pipeline& data, std::size_t workers) {
   loader from{data, {.workers = workers, .epochs = 1}};
-  std::uint64_t got = 0;
-  while (auto batch = from.next())
-    got += batch->valid_rows();
-  if (got == 0)
-    throw std::logic_error("no rows");
+  take_all(from);
 }
 
 struct text_case {
   std::string name;
-  /// How much it reads, and of what: "MB", "million".
+  /// How much it reads.
   double amount;
   const char* unit;
   std::function<void(std::size_t workers)> run;
@@ -199,18 +158,18 @@ std::vector<text_case> cases(const std::string& folder) {
   const auto kept = [](const pipeline& x) { return x.filter(field_hash("text", 50)); };
   const auto millions = static_cast<double>(short_lines) / 1e6;
   return {
-      {"pread and simdjson, every field", megabytes, "MB",
+      {"pread and simdjson, every field", megabytes, "MB/s",
        [=](std::size_t) { read_bare(folder, "docs"); }, false},
-      {"JSON lines", megabytes, "MB", documents(pattern, same, 240)},
-      {"pread and simdjson, texts with escapes", escaped_megabytes, "MB",
+      {"JSON lines", megabytes, "MB/s", documents(pattern, same, 240)},
+      {"pread and simdjson, texts with escapes", escaped_megabytes, "MB/s",
        [=](std::size_t) { read_bare(folder, "escaped"); }, false},
-      {"JSON lines, texts with escapes", escaped_megabytes, "MB",
+      {"JSON lines, texts with escapes", escaped_megabytes, "MB/s",
        documents(folder + "/escaped-*.jsonl", same, 240)},
-      {"JSON lines, buffer, pack to 4,096, batches of 240", megabytes, "MB",
+      {"JSON lines, buffer, pack to 4,096, batches of 240", megabytes, "MB/s",
        documents(pattern, packed, 240)},
-      {"JSON lines, buffer, pack to 4,096, batches of 24", megabytes, "MB",
+      {"JSON lines, buffer, pack to 4,096, batches of 24", megabytes, "MB/s",
        documents(pattern, packed, 24)},
-      {"JSON lines, buffer, pack to 4,096 without segments and offsets", megabytes, "MB",
+      {"JSON lines, buffer, pack to 4,096 without segments and offsets", megabytes, "MB/s",
        documents(
            pattern,
            [](const pipeline& x) {
@@ -218,17 +177,17 @@ std::vector<text_case> cases(const std::string& folder) {
                  "text", 4096, {.split = true, .segment = false, .offset = false});
            },
            240)},
-      {"JSON lines, zstd, of what they unpack to", megabytes, "MB",
+      {"JSON lines, zstd, of what they unpack to", megabytes, "MB/s",
        documents(pattern + ".zst", same, 240), true, ".zst"},
-      {"JSON lines, gzip, of what they unpack to", megabytes, "MB",
+      {"JSON lines, gzip, of what they unpack to", megabytes, "MB/s",
        documents(pattern + ".gz", same, 240), true, ".gz"},
-      {"JSON lines, zstd, buffer, pack to 4,096", megabytes, "MB",
+      {"JSON lines, zstd, buffer, pack to 4,096", megabytes, "MB/s",
        documents(pattern + ".zst", packed, 240), true, ".zst"},
-      {"lines", megabytes, "MB", whole},
-      {"lines of 8 bytes", millions, "million", of_lines(same)},
-      {"lines of 8 bytes, buffer", millions, "million", of_lines(buffered)},
-      {"lines of 8 bytes, filter on content", millions, "million", of_lines(kept)},
-      {"numbers, buffer", millions, "million",
+      {"lines", megabytes, "MB/s", whole},
+      {"lines of 8 bytes", millions, "million/s", of_lines(same)},
+      {"lines of 8 bytes, buffer", millions, "million/s", of_lines(buffered)},
+      {"lines of 8 bytes, filter on content", millions, "million/s", of_lines(kept)},
+      {"numbers, buffer", millions, "million/s",
        [=](std::size_t workers) {
          run(buffered(count(short_lines)).batch(1200, {.lanes = 24, .end = epoch_end::mask}),
              workers);
@@ -236,41 +195,41 @@ std::vector<text_case> cases(const std::string& folder) {
   };
 }
 
-void measure(const text_case& x, int rounds) {
-  std::vector<std::size_t> ways{0};
-  if (x.has_workers)
-    ways = {0, 2};
-  std::vector<std::vector<double>> of_wall(ways.size());
-  std::vector<std::vector<double>> of_cpu(ways.size());
-  for (int i = 0; i < rounds; ++i)
-    for (std::size_t k = 0; k < ways.size(); ++k) {
-      const stopwatch watch;
-      const auto before = cpu_seconds();
-      x.run(ways[k]);
-      of_cpu[k].push_back(x.amount / (cpu_seconds() - before));
-      of_wall[k].push_back(x.amount / watch.seconds());
+bench_case of_wall_and_cpu(const text_case& x, const std::string& folder) {
+  bench_case result{.name = x.name, .columns = {}, .start = {}};
+  for (const auto* where : {"", ", 2 workers"})
+    if (*where == '\0' || x.has_workers) {
+      result.columns.push_back({x.name + where, x.unit});
+      result.columns.push_back({"    per second of processor time", x.unit});
     }
-  for (std::size_t k = 0; k < ways.size(); ++k) {
-    const auto where = ways[k] == 0 ? std::string{} : ", 2 workers";
-    report(x.name + where, spread_of(of_wall[k]), (std::string{x.unit} + "/s").c_str());
-    report("    per second of processor time", spread_of(of_cpu[k]),
-           (std::string{x.unit} + "/s").c_str());
-  }
+  result.start = [x, folder] {
+    if (!x.compressed.empty())
+      compress_documents(folder, x.compressed);
+    return [x](int) {
+      std::vector<double> rates;
+      for (std::size_t workers = 0; workers <= (x.has_workers ? 2 : 0); workers += 2) {
+        const auto wall = wall_seconds();
+        const auto cpu = process_seconds();
+        x.run(workers);
+        rates.push_back(x.amount / (wall_seconds() - wall));
+        rates.push_back(x.amount / (process_seconds() - cpu));
+      }
+      return rates;
+    };
+  };
+  return result;
 }
 
 } // namespace
 
-int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 5;
-  const std::string_view wanted = argc > 2 ? argv[2] : "";
-  const test::temporary_directory folder;
-  write_documents(folder.path(), "docs", false);
-  write_documents(folder.path(), "escaped", true);
-  write_short_lines(folder / "short.txt");
-  for (const auto& x : cases(folder.path()))
-    if (x.name.find(wanted) != std::string::npos) {
-      if (!x.compressed.empty())
-        compress_documents(folder.path(), x.compressed);
-      measure(x, rounds);
-    }
+std::vector<bench_case> text_cases(const std::string& folder) {
+  write_documents(folder, "docs", false);
+  write_documents(folder, "escaped", true);
+  write_short_lines(folder + "/short.txt");
+  std::vector<bench_case> result;
+  for (const auto& x : cases(folder))
+    result.push_back(of_wall_and_cpu(x, folder));
+  return result;
 }
+
+} // namespace leat::bench

@@ -1,13 +1,11 @@
 // Batches of tokens from files in the page cache, in a shuffled order, beside memcpy from a mapping
 // of the same file into the memory of a batch: documents of Megatron-LM's data, whose lengths
-// differ, and windows. In turns: CPU time in one thread, then wall-clock time with two workers,
-// which says something only on a machine with nothing else to do. Then: how long a job takes to
-// begin at token 10^10, and how long an index of many documents is read. Medians and extremes;
-// nothing is asserted. Run: build/bin/leat-token-bench [ROUNDS]
+// differ, and windows: CPU time in one thread, and wall-clock time with two workers, which says
+// something only on a machine with nothing else to do. Then: how long a job takes to begin at token
+// 10^10, and how long an index of many documents is read.
 
-#include "tests/bench/measure.hpp"
+#include "tests/bench/harness.hpp"
 #include "tests/support/megatron_writer.hpp"
-#include "tests/support/temporary_directory.hpp"
 
 #include <leat/leat.hpp>
 
@@ -15,24 +13,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+namespace leat::bench {
+
 namespace {
 
-using namespace leat;
-using bench::report;
-using bench::spread_of;
-using bench::stopwatch;
 using test::megatron_writer;
 
 constexpr std::uint64_t rows = 64;
@@ -40,16 +34,6 @@ constexpr std::uint64_t documents = 50'000;
 constexpr std::uint64_t mean_tokens = 2000;
 /// So many that the beginning of a job is a small part of it.
 constexpr std::uint64_t epochs = 10;
-
-double cpu_seconds() {
-  timespec x{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &x);
-  return static_cast<double>(x.tv_sec) + 1e-9 * static_cast<double>(x.tv_nsec);
-}
-
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// A file in memory, all of whose pages have been touched.
 class mapping {
@@ -88,8 +72,6 @@ std::vector<piece> in_order(const pipeline& job, const std::vector<piece>& piece
   return result;
 }
 
-using clock_function = double (*)();
-
 /// Seconds of a job's batches.
 double of_loader(const pipeline& job, std::size_t workers, clock_function now) {
   loader x{job, {.workers = workers, .epochs = epochs}};
@@ -119,27 +101,32 @@ double of_memcpy(const mapping& file, const std::vector<piece>& pieces, clock_fu
   return now() - begin;
 }
 
-void compare(const std::string& what, const pipeline& job, const std::string& file,
-             const std::vector<piece>& all, int rounds) {
-  const mapping map{file};
+bench_case::round beside_memcpy(const pipeline& job, const std::string& file,
+                                const std::vector<piece>& all) {
+  const auto map = std::make_shared<mapping>(file);
   const auto pieces = in_order(job, all);
   double gigabytes = 0;
   for (const auto& x : pieces)
     gigabytes += 1e-9 * static_cast<double>(epochs * x.bytes);
-  for (const std::size_t workers : {0, 2}) {
-    const auto now = workers == 0 ? cpu_seconds : wall_seconds;
-    std::vector<double> ours;
-    std::vector<double> plain;
-    std::vector<double> ratio;
-    for (int i = 0; i < rounds; ++i) {
-      plain.push_back(gigabytes / of_memcpy(map, pieces, now));
-      ours.push_back(gigabytes / of_loader(job, workers, now));
-      ratio.push_back(ours.back() / plain.back());
+  return [=](int) {
+    std::vector<double> found;
+    for (const std::size_t workers : {0, 2}) {
+      const auto now = workers == 0 ? thread_seconds : wall_seconds;
+      const auto plain = gigabytes / of_memcpy(*map, pieces, now);
+      const auto ours = gigabytes / of_loader(job, workers, now);
+      found.insert(found.end(), {ours, plain, ours / plain});
     }
-    report(what + (workers == 0 ? ", one thread" : ", two workers"), spread_of(ours), "GB/s");
-    report("  memcpy from a mapping, one thread", spread_of(plain), "GB/s");
-    report("  of memcpy's speed", spread_of(ratio), "");
-  }
+    return found;
+  };
+}
+
+bench_case compare(const std::string& what, std::function<bench_case::round()> start) {
+  bench_case result{what, {}, std::move(start)};
+  for (const auto* where : {", one thread", ", two workers"})
+    result.columns.insert(result.columns.end(), {{what + where, "GB/s"},
+                                                 {"  memcpy from a mapping, one thread", "GB/s"},
+                                                 {"  of memcpy's speed", ""}});
+  return result;
 }
 
 /// Lognormal, with a mean of about `mean_tokens`.
@@ -148,76 +135,81 @@ std::uint64_t some_length(rng& random) {
                                     * std::exp(0.8 * random.normal() - 0.32));
 }
 
-void megatron_documents(const std::string& prefix, dtype type, int rounds) {
-  megatron_writer writer{type};
-  rng random{1, 2};
-  std::vector<piece> pieces;
-  for (std::uint64_t i = 0; i < documents; ++i) {
-    const auto bytes = some_length(random) * size_of(type);
-    pieces.push_back({writer.data().size(), bytes});
-    writer.document({std::string(bytes, static_cast<char>(i))});
-  }
-  writer.save(prefix);
-  compare("megatron, documents of " + std::string{to_string(type)},
-          megatron(prefix).shuffle({.seed = 1}).batch(rows), prefix + ".bin", pieces, rounds);
+bench_case megatron_documents(const std::string& prefix, dtype type) {
+  return compare("megatron, documents of " + std::string{to_string(type)}, [=] {
+    megatron_writer writer{type};
+    rng random{1, 2};
+    std::vector<piece> pieces;
+    for (std::uint64_t i = 0; i < documents; ++i) {
+      const auto bytes = some_length(random) * size_of(type);
+      pieces.push_back({writer.data().size(), bytes});
+      writer.document({std::string(bytes, static_cast<char>(i))});
+    }
+    writer.save(prefix);
+    return beside_memcpy(megatron(prefix).shuffle({.seed = 1}).batch(rows), prefix + ".bin",
+                         pieces);
+  });
 }
 
-void windows(const std::string& file, int rounds) {
-  constexpr std::uint64_t length = 2049;
-  constexpr std::uint64_t bytes = length * 2;
-  std::ofstream{file, std::ios::binary} << std::string(documents * bytes, 'x');
-  std::vector<piece> pieces;
-  for (std::uint64_t i = 0; i < documents; ++i)
-    pieces.push_back({i * bytes, bytes});
-  compare("tokens, windows of 2049 u16",
-          tokens(file, dtype::u16, length).shuffle({.seed = 1}).batch(rows), file, pieces, rounds);
+bench_case windows_of_tokens(const std::string& file) {
+  return compare("tokens, windows of 2049 u16", [=] {
+    constexpr std::uint64_t length = 2049;
+    constexpr std::uint64_t bytes = length * 2;
+    std::ofstream{file, std::ios::binary} << std::string(documents * bytes, 'x');
+    std::vector<piece> pieces;
+    for (std::uint64_t i = 0; i < documents; ++i)
+      pieces.push_back({i * bytes, bytes});
+    return beside_memcpy(tokens(file, dtype::u16, length).shuffle({.seed = 1}).batch(rows), file,
+                         pieces);
+  });
 }
 
 /// A file with holes: no disk has to hold it.
-void resume(const std::string& file, int rounds) {
-  constexpr std::uint64_t length = 2048;
-  constexpr std::uint64_t step = 10'000'000'000 / length / rows;
-  std::ofstream{file};
-  std::filesystem::resize_file(file, 2 * (step + 1000) * length * rows);
-  const auto job = tokens(file, dtype::u16, length).shuffle({.seed = 1}).batch(rows);
-  std::vector<double> times;
-  for (int i = 0; i < rounds; ++i) {
-    const auto again = parse_pipeline(to_string(job));
-    stopwatch watch;
-    loader x{again, {.workers = 0}};
-    x.seek(0, step);
-    if (!x.next())
-      throw std::logic_error("no batch");
-    times.push_back(1e3 * watch.seconds());
-  }
-  report("tokens, to the first batch at token 10^10", spread_of(times), "ms");
+bench_case resume(const std::string& file) {
+  const std::string name = "tokens, to the first batch at token 10^10";
+  return {name, {{name, "ms"}}, [file] {
+            constexpr std::uint64_t length = 2048;
+            constexpr std::uint64_t step = 10'000'000'000 / length / rows;
+            std::ofstream{file};
+            std::filesystem::resize_file(file, 2 * (step + 1000) * length * rows);
+            const auto job = tokens(file, dtype::u16, length).shuffle({.seed = 1}).batch(rows);
+            return [text = to_string(job)](int) -> std::vector<double> {
+              const auto again = parse_pipeline(text);
+              return {1e3 * seconds_of([&] {
+                        loader x{again, {.workers = 0}};
+                        x.seek(0, step);
+                        if (!x.next())
+                          throw std::logic_error("no batch");
+                      })};
+            };
+          }};
 }
 
-void opening(const std::string& prefix, int rounds) {
+bench_case opening(const std::string& prefix) {
   constexpr std::uint64_t many = 10'000'000;
-  megatron_writer writer{dtype::u16};
-  for (std::uint64_t i = 0; i < many; ++i)
-    writer.document({"12"});
-  writer.save(prefix);
-  std::vector<double> times;
-  for (int i = 0; i < rounds; ++i) {
-    const auto data = megatron(prefix);
-    stopwatch watch;
-    if (data.size() != many)
-      throw std::logic_error("documents are missing");
-    times.push_back(1e3 * watch.seconds());
-  }
-  report("megatron, to open 10,000,000 documents", spread_of(times), "ms");
+  const std::string name = "megatron, to open 10,000,000 documents";
+  return {name, {{name, "ms"}}, [prefix] {
+            megatron_writer writer{dtype::u16};
+            for (std::uint64_t i = 0; i < many; ++i)
+              writer.document({"12"});
+            writer.save(prefix);
+            return [prefix](int) -> std::vector<double> {
+              const auto data = megatron(prefix);
+              return {1e3 * seconds_of([&] {
+                        if (data.size() != many)
+                          throw std::logic_error("documents are missing");
+                      })};
+            };
+          }};
 }
 
 } // namespace
 
-int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
-  const test::temporary_directory dir;
-  megatron_documents(dir / "u16", dtype::u16, rounds);
-  megatron_documents(dir / "i32", dtype::i32, rounds);
-  windows(dir / "windows.bin", rounds);
-  resume(dir / "large.bin", rounds);
-  opening(dir / "many", rounds);
+std::vector<bench_case> token_cases(const std::string& folder) {
+  return {megatron_documents(folder + "/u16", dtype::u16),
+          megatron_documents(folder + "/i32", dtype::i32),
+          windows_of_tokens(folder + "/windows.bin"), resume(folder + "/large.bin"),
+          opening(folder + "/many")};
 }
+
+} // namespace leat::bench

@@ -1,4 +1,4 @@
-// Each rule of the protocol, left out, is seen by the judge.
+// The judge notices each rule of the protocol that is left out.
 #include "tests/cluster/cluster_run.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/sanitized.hpp"
@@ -13,7 +13,7 @@ using namespace leat::test;
 namespace {
 
 struct broken_rule {
-  /// Number of the model's table.
+  /// The rule's number in the model's table.
   const char* number;
   const char* text;
   rule left_out;

@@ -79,7 +79,7 @@ run_result cluster_run::result() {
   return x;
 }
 
-/// Soon, or soon after the storm.
+/// Checks that a failure is reported soon, or soon after the storm.
 void cluster_run::check_failure_was_told() const {
   if (!spoilt_)
     return;
@@ -144,7 +144,7 @@ void cluster_run::start_rank(std::uint64_t number) {
   note("rank " + std::to_string(number) + ": process " + std::to_string(x.pid()));
 }
 
-/// Whoever comes first has no say once it has gone.
+/// Starts a first process with other rules, which must not matter any more once it is gone.
 void cluster_run::start_falsely() {
   auto& x = net_.start<simulated_rank>(*cluster_, twin_host,
                                        with_->rules.is_elastic() ? std::nullopt
@@ -161,7 +161,7 @@ void cluster_run::start_again(simulated_process& x) {
       return start_rank(number);
 }
 
-/// Whatever has ended is started again, in good weather.
+/// Restarts whatever has ended, in good weather.
 void cluster_run::keep_up() {
   if (is_over())
     return net_.stop();
@@ -226,7 +226,7 @@ void cluster_run::strike(fault what) {
   case fault::stop: {
     const auto time = net_.one_of({0.3, 1.2, 2.5, 6.0}) * net_.between(0.5, 1.5);
     net_.pause(*x, seconds_of(time));
-    if (time > 1 && net_.happens(0.6)) // someone thinks that it is dead
+    if (time > 1 && net_.happens(0.6)) // the launcher takes it for dead
       net_.in(seconds_of(time * net_.between(0, 1)), [this, x] { start_again(*x); });
     break;
   }

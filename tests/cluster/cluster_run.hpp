@@ -17,10 +17,10 @@ namespace leat::test {
 
 enum class outcome : std::uint8_t { good, skipped, wrong, stuck };
 
-/// What became of a run.
+/// The outcome of a run.
 struct run_result {
   outcome what = outcome::good;
-  /// What was wrong, or how all stood when nothing happened any more.
+  /// What was wrong, or the state of everything when nothing happened any more.
   std::string text;
   run_counts_of_judge counts;
   std::uint64_t events = 0;
@@ -28,8 +28,8 @@ struct run_result {
   bool has_failed_on_purpose = false;
 };
 
-/// One run: the launcher, which starts processes, late or twice, and again after they have died;
-/// and the weather, which breaks what can break. Everything follows from the seed.
+/// One run: the launcher, which starts processes late or twice, and again after they have died; and
+/// the weather, which breaks what can break. The seed determines everything.
 class cluster_run {
 public:
   cluster_run(std::uint64_t seed, focus where, std::set<rule> left_out = {}, bool verbose = false);

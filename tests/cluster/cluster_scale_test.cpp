@@ -1,4 +1,4 @@
-// How much a coordinator has to do for a thousand ranks in a star, without faults.
+// The work of a coordinator for a thousand ranks in a star, without faults.
 #include "runtime/cluster/coordinator.hpp"
 #include "runtime/cluster/member.hpp"
 #include "tests/support/catch.hpp"
@@ -62,7 +62,7 @@ struct star {
     words += out.words.size();
     return !out.words.empty();
   }
-  /// Half a beat.
+  /// Lets half a beat pass.
   void pass() {
     now += 500ms;
     lead.tick(now);
@@ -106,7 +106,7 @@ TEST_CASE("a thousand ranks cost a coordinator two messages per rank and second"
             << static_cast<double>(after - before) / static_cast<double>(ranks)
             << " bytes of state per rank (members' included)\n";
 
-  // A horizon rises on all ranks: each says so, and all hear of it as soon as the last has.
+  // A horizon rises on all ranks: each reports it, and all learn of it as soon as the last has.
   for (const auto& one : x.members)
     one->begin({0, 0}, 0);
   x.pass();

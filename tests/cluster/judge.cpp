@@ -43,8 +43,8 @@ job_position judge::begins(const seat_life& who, const job_position& start, bool
   ++counts_.returns;
   if (who.term >= newest_term_ && start != disk.newest_set().value_or(job_position{}))
     wrong(text_of(who) + " comes back at " + text_of(start) + ", not at the newest set");
-  // The collective is formed anew, without what the former life gave; and from now on the former
-  // life's trainer is fenced.
+  // The collective is formed anew, without the contribution of the former life, whose trainer is
+  // fenced from now on.
   for (auto& [key, gate] : gates_)
     if (key.first == who.term)
       gate.erase(who.rank);
@@ -115,7 +115,7 @@ void judge::trained(const seat_life& who, const job_position& at, const job_posi
           + text_of(expected));
   if (with_.keeps(rule::trainer_is_fenced) && is_fenced(who)) {
     if (!with_.lock_step)
-      go_on(); // it may well ask for the next one
+      go_on(); // it may ask for the next batch at once
     return;
   }
   const seat_key seat{who.term, who.rank};

@@ -47,13 +47,13 @@ enum class fault : std::uint8_t {
   full_disk,
   /// Files of the state directory can be neither read nor written.
   broken_directory,
-  /// A machine is gone, with all its processes.
+  /// A machine disappears with all its processes.
   host,
   /// The coordinator and rank 0, which may be one process.
   both
 };
 
-/// Where to look for one kind of trouble.
+/// The kind of trouble on which a run concentrates.
 enum class focus : std::uint8_t { anything, seats, ends, sets, alone, told, elastic, calm, leases };
 inline constexpr std::uint64_t num_focuses = 9;
 
@@ -65,9 +65,9 @@ struct scenario {
   /// The most ranks.
   std::uint64_t ranks = 1;
   std::uint64_t spares = 0;
-  /// Trainers are in step by a collective; otherwise each goes on by itself.
+  /// A collective keeps the trainers in step; otherwise each continues by itself.
   bool lock_step = false;
-  /// Batches that a rank lists ahead.
+  /// How many batches a rank lists ahead.
   std::size_t ahead = 2;
   virtual_time list_time{0};
   virtual_time step_time{0};
@@ -78,7 +78,7 @@ struct scenario {
   std::vector<fault> faults;
   bool has_bad_sample = false;
   bool has_stranger = false;
-  /// The first process that comes wants other rules, and is killed before the others come.
+  /// The first process that joins wants other rules, and is killed before the others join.
   bool has_false_start = false;
   std::set<rule> left_out;
 
@@ -88,7 +88,7 @@ struct scenario {
   bool keeps(rule x) const { return !left_out.contains(x); }
 };
 
-/// None if the chosen job cannot be run.
+/// A random scenario; none if the chosen job cannot be run.
 std::optional<scenario> make_scenario(simulated_network& net, focus where);
 
 } // namespace leat::test

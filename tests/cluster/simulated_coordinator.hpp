@@ -22,7 +22,7 @@ struct simulated_cluster {
   judge& check;
   /// Where a coordinator may stop for long, while another one begins.
   std::function<void()> before_state_is_written = [] {};
-  /// For people.
+  /// For display.
   std::function<void(const std::string&)> note = [](const std::string&) {};
 };
 
@@ -41,7 +41,7 @@ public:
 
 private:
   void tick();
-  /// Ends itself if the state directory cannot be used: what it was about to say is not said.
+  /// Ends the process if the state directory cannot be used: what it was about to send is not sent.
   template <class Call>
   void do_or_end(Call call) {
     try {
@@ -65,12 +65,12 @@ private:
   std::uint64_t life_;
   simulated_memory memory_;
   coordinator lead_;
-  /// Of the file that is being written.
+  /// Parts of the files that are being written.
   std::map<job_position, std::map<std::uint64_t, std::string>> parts_;
   std::uint64_t words_ = 0;
 };
 
-/// Bytes of a word on its way, roughly.
+/// The approximate size of a word as a message.
 std::size_t bytes_of(const cluster_word& x);
 
 } // namespace leat::test

@@ -1,10 +1,11 @@
 #pragma once
 
 #include "messages/cluster/incarnation.hpp"
-#include "messages/job_position.hpp"
 #include "runtime/cluster/coordinator_memory.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 #include "tests/cluster/simulated_network.hpp"
+
+#include <leat/job_position.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -22,22 +23,22 @@ struct tagged_part {
   std::string bytes;
 };
 
-/// As what members keep and send: it means nothing to them.
+/// As the bytes that members keep and send, whose content does not matter to them.
 std::string with_tag(const tagged_part& x);
 /// Throws std::logic_error.
 tagged_part without_tag(const std::string& x);
 
-/// What all processes see: the state directory and the stored sets. It outlives all of them.
+/// What all processes share: the state directory and the stored sets. It outlives all of them.
 struct simulated_disk {
   std::uint64_t life = 0;
-  /// Of the coordinator of the newest life: its process.
+  /// The process of the coordinator with the newest life.
   std::uint64_t address = 0;
-  /// By the life that wrote it.
+  /// By the life that wrote them.
   std::map<std::uint64_t, std::string> states;
   /// The newest few sets, whole.
   std::map<job_position, std::vector<snapshot>> sets;
   bool is_full = false;
-  /// The state directory, for a time.
+  /// The state directory is unusable for a time.
   bool is_broken = false;
 
   std::optional<job_position> newest_set() const {
@@ -49,8 +50,8 @@ struct simulated_disk {
 /// The state directory as one coordinator sees it.
 class simulated_memory final : public coordinator_memory {
 public:
-  /// `volatile_terms`: what it writes is not there after its end. `blind`: it does not see that
-  /// another life has begun.
+  /// `volatile_terms`: what it writes is lost at its end. `blind`: it does not notice that another
+  /// life has begun.
   simulated_memory(simulated_disk& disk, std::uint64_t life, bool volatile_terms, bool blind)
       : disk_(disk), life_(life), volatile_terms_(volatile_terms), blind_(blind) {}
 
@@ -58,7 +59,7 @@ public:
   void write_state(std::uint64_t life, const std::string& bytes) override;
   std::optional<found> read_state() override;
 
-  /// Called before a state is written: what else may happen just then.
+  /// Called before a state is written, for what else may happen just then.
   std::function<void()> before_write = [] {};
 
 private:

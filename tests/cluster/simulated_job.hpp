@@ -1,11 +1,11 @@
 #pragma once
 
-#include "messages/job_position.hpp"
 #include "runtime/job/rank_job.hpp"
 #include "runtime/rows/inline_order.hpp"
 #include "runtime/rows/row_runner.hpp"
 
 #include <leat/hash128.hpp>
+#include <leat/job_position.hpp>
 
 #include <cstdint>
 #include <map>
@@ -17,14 +17,14 @@
 
 namespace leat::test {
 
-/// Rows by position: the id of the sample that each one delivers.
+/// Positions of rows, each with the id of the sample that it delivers.
 using row_ids = std::vector<std::pair<std::uint64_t, std::string>>;
 
 /// A rank's batch without its rows' contents.
 struct listed_batch {
   batch_plan plan;
   row_ids rows;
-  /// Of all rows.
+  /// The digest of all rows.
   hash128 digest;
 };
 
@@ -46,7 +46,7 @@ private:
 /// Moves a job past a batch, with its sums.
 void count_batch(rank_job& job, const listed_batch& x);
 
-/// Which of the pipelines, and how it is cut into batches.
+/// Which of the pipelines, and how it is divided into batches.
 struct job_choice {
   std::uint64_t pipeline = 0;
   std::uint64_t lanes = 4;
@@ -58,7 +58,7 @@ struct job_choice {
   friend auto operator<=>(const job_choice&, const job_choice&) = default;
 };
 
-/// One global batch of a job, and what comes before the one after it.
+/// One global batch of a job, and the position of the next one.
 struct reference_batch {
   row_ids rows;
   job_position next;
@@ -69,8 +69,8 @@ struct reference_batch {
 /// A training job, and what it gives on one rank without any cluster.
 class simulated_job {
 public:
-  /// One of some hundred jobs; the same one each time. None if that one has an empty epoch or a
-  /// length that takes too long.
+  /// One of some hundred jobs, always the same for the same choice. None if it has an empty epoch
+  /// or would take too long.
   static std::shared_ptr<const simulated_job> of(const job_choice& x);
 
   explicit simulated_job(const job_choice& x);
@@ -86,11 +86,11 @@ public:
   const std::map<job_position, reference_batch>& batches() const { return batches_; }
   /// Where the job stands after its last batch.
   const job_position& end() const { return end_; }
-  /// Where it stands one batch later, or after its end.
+  /// Where it stands one batch later, also at its end.
   job_position after(const job_position& x) const;
   std::uint64_t global_step_at(const job_position& x) const;
 
-  /// What all ranks of a job with this world size give that is restored from parts, in lock step.
+  /// What the ranks of a job with this world size, restored from parts, give in lock step.
   std::map<job_position, row_ids> rest_of(const std::vector<snapshot>& parts,
                                           std::uint64_t world_size) const;
 

@@ -133,7 +133,7 @@ void simulated_network::send(simulated_process& from, connection_id on, std::siz
   auto& x = connections_[on - 1];
   if (!x.is_up || is_cut(x) || !from.is_alive())
     return;
-  const std::size_t side = x.ends[0] == &from ? 1 : 0; // of the receiver
+  const std::size_t side = x.ends[0] == &from ? 1 : 0; // the receiver's
   const auto latency =
       (one_of({0.001, 0.002, 0.01}) * between(0, 1) + 0.0005 + static_cast<double>(bytes) / 2e7)
       * slowness(*x.ends[0]) * slowness(*x.ends[1]);

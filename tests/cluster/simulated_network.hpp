@@ -15,7 +15,7 @@
 
 namespace leat::test {
 
-/// Since the beginning of a simulation, or by a process's own clock.
+/// Time since the beginning of a simulation, or by a process's own clock.
 using virtual_time = std::chrono::nanoseconds;
 
 inline virtual_time seconds_of(double x) {
@@ -27,7 +27,7 @@ class simulated_network;
 /// Numbers from 1; 0: none.
 using connection_id = std::uint64_t;
 
-/// A process of a simulated cluster, with a clock that drifts by up to 1 % and began anywhere.
+/// A process of a simulated cluster, with a clock that drifts by up to 1 % and starts at any value.
 class simulated_process {
 public:
   simulated_process(simulated_network& net, std::uint64_t host);
@@ -41,9 +41,9 @@ public:
   bool is_stopped() const noexcept { return is_stopped_; }
   virtual_time clock() const;
 
-  /// Something happens to the process: now, or when it goes on.
+  /// Makes something happen to the process: now, or when it is no longer paused.
   void take(std::function<void()> what);
-  /// After so long by its own clock.
+  /// Makes something happen after so long by its own clock.
   void after(virtual_time own, std::function<void()> what);
   void exit();
 
@@ -67,8 +67,8 @@ private:
 
 /// Virtual time, processes, and connections among them. Messages of one connection arrive in order
 /// or not at all, as with CAF: a send never fails, a broken connection loses what was under way and
-/// is told to both sides or not, and a stopped process finds all its messages and timers when it
-/// goes on. Everything follows from the seed. Large because it is a whole world.
+/// may or may not be reported to either side, and a stopped process gets all its messages and
+/// timers when it continues. The seed determines everything. Large because it is a whole world.
 class simulated_network {
 public:
   explicit simulated_network(std::uint64_t seed) : chance_(seed) {}
@@ -92,7 +92,7 @@ public:
   virtual_time now() const noexcept { return now_; }
   void at(virtual_time when, std::function<void()> what);
   void in(virtual_time time, std::function<void()> what) { at(now_ + time, std::move(what)); }
-  /// Up to that time, or until stop().
+  /// Runs up to that time, or until stop().
   void run(virtual_time until);
   void stop() noexcept { is_over_ = true; }
   bool is_over() const noexcept { return is_over_; }
@@ -113,7 +113,7 @@ public:
   void pause(simulated_process& x, virtual_time time);
 
   // Connections:
-  /// 0 if there is no way.
+  /// 0 if there is no route.
   connection_id connect(simulated_process& from, simulated_process& to);
   void send(simulated_process& from, connection_id on, std::size_t bytes,
             std::function<void()> deliver);
@@ -124,8 +124,8 @@ public:
   }
   void break_between(const simulated_process& a, const simulated_process& b, bool told);
   enum class cut_kind : std::uint8_t { told, silent, delaying };
-  /// No way between two hosts for a time. `delaying`: connections outlive it, and what was sent
-  /// arrives afterwards.
+  /// Removes the route between two hosts for a time. `delaying`: connections survive, and what was
+  /// sent arrives afterwards.
   void cut(std::uint64_t host, std::uint64_t other, virtual_time time, cut_kind what);
   void slow_down(const simulated_process& x, double factor, virtual_time time);
 
@@ -140,7 +140,7 @@ private:
   struct connection {
     simulated_process* ends[2];
     bool is_up = true;
-    /// By direction: nothing arrives before what was sent earlier.
+    /// The last arrival per direction: nothing arrives before what was sent earlier.
     virtual_time last[2] = {};
   };
   using host_pair = std::pair<std::uint64_t, std::uint64_t>;

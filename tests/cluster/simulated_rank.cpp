@@ -12,7 +12,7 @@ namespace leat::test {
 namespace {
 
 constexpr std::size_t most_parts_kept = 3;
-/// Without a coordinator.
+/// How long a process waits without a coordinator.
 const auto patience = seconds_of(60);
 
 job_rules rules_of(const scenario& with, belonging what) {
@@ -20,7 +20,7 @@ job_rules rules_of(const scenario& with, belonging what) {
   if (what != belonging::false_start)
     return rules;
   rules.comes_back_alone = !rules.comes_back_alone;
-  rules.world_size += rules.is_elastic() ? 0 : 1; // which never come
+  rules.world_size += rules.is_elastic() ? 0 : 1; // a rank that never comes
   rules.least_ranks = 2;
   ++rules.most_ranks;
   return rules;
@@ -63,7 +63,7 @@ void simulated_rank::tick() {
   if (!connection_)
     dial();
   else if (clock() - std::max(greeted_, heard_) > 2 * times.beat)
-    greet(); // perhaps the first one was lost
+    greet(); // the first hello may have been lost
   look_around();
   const auto quiet = clock() - member_.heard().value_or(began_);
   if (quiet > patience || (state_ == trainer::done && quiet > 4 * times.linger))
@@ -103,7 +103,7 @@ void simulated_rank::on_closed(connection_id x) {
     connection_ = 0;
 }
 
-/// Processes of the same host can be looked at.
+/// Checks whether processes of the same host are alive.
 void simulated_rank::look_around() {
   for (const auto& [who, process] : std::vector(member_.neighbours()))
     if (const auto* other = in_.net.find(process.pid); other && !other->is_alive())
@@ -229,7 +229,7 @@ void simulated_rank::let_go() {
   failure_is_known_ = false;
 }
 
-/// Under the lease: a trainer that was stopped before it began must not take its place now.
+/// Needs the lease: a trainer that was stopped before it began must not take its place now.
 void simulated_rank::load() {
   if (!member_.has_lease(clock()) && in_.with.keeps(rule::no_lease_no_batch))
     return later(in_.with.settings.times.beat / 4, &simulated_rank::load);
@@ -238,7 +238,7 @@ void simulated_rank::load() {
   if (seat.start) {
     const auto set = in_.disk.sets.find(*seat.start);
     if (set == in_.disk.sets.end())
-      return; // of a term that is over
+      return; // the term is over
     if (seat.start_is_of_term)
       resume(job_, {set->second.at(seat.rank)}, false, {});
     else
@@ -309,7 +309,7 @@ std::string simulated_rank::part() const {
   return with_tag({member_.term(), *seated_, job_.encoded_at(job_.at)});
 }
 
-/// Through the batches before the one that the trainer has named, without handing them over.
+/// Skips the batches before the one that the trainer has named, without handing them over.
 void simulated_rank::catch_up() {
   if (state_ != trainer::catching_up)
     return;
@@ -372,7 +372,7 @@ void simulated_rank::go_on(const job_position& next, const std::string& part) {
   save(next, part);
   if (!part.empty() && in_.net.below(3) == 0)
     wait_for_saved(true);
-  member_.move_on(next, job_.at.global_step); // only now: nobody may think that it will not save it
+  member_.move_on(next, job_.at.global_step); // only now, since moving on rules out saving before
   pump();
 }
 
@@ -386,7 +386,7 @@ void simulated_rank::wait_for_saved(bool waits) {
   member_.wait_for_saved(waits);
 }
 
-/// The end is handed over like a batch.
+/// Hands over the end like a batch.
 void simulated_rank::finish() {
   if (!member_.has_lease(clock()) && in_.with.keeps(rule::no_lease_no_batch))
     return;

@@ -13,7 +13,7 @@
 
 namespace leat::test {
 
-/// What a process is to the job.
+/// How a process relates to the job.
 enum class belonging : std::uint8_t {
   member,
   /// It would train on something else.
@@ -34,7 +34,7 @@ public:
 
   const member& value() const { return member_; }
   std::optional<std::uint64_t> given_rank() const { return member_.hello().rank; }
-  /// Its next batch is bad.
+  /// Makes its next batch bad.
   void spoil() { is_spoilt_ = true; }
   bool is_training() const { return state_ != trainer::away && state_ != trainer::ended; }
   /// When next() threw the job's failure.
@@ -49,7 +49,7 @@ private:
     catching_up,
     waiting,
     training,
-    /// Has handed over all; it waits for the others.
+    /// Has handed over everything and waits for the others.
     done,
     failed,
     ended,
@@ -83,7 +83,7 @@ private:
   void end_epoch_if(bool ends);
   std::string part() const;
   seat_life life() const;
-  /// Does it unless the member has let go meanwhile.
+  /// Calls it after a time, unless the member has let go meanwhile.
   void later(virtual_time time, void (simulated_rank::*what)());
 
   simulated_cluster& in_;
@@ -97,7 +97,7 @@ private:
   bool has_stated_failure_ = false;
   bool failure_is_known_ = false;
   bool is_spoilt_ = false;
-  /// For what it has saved.
+  /// Whether it waits until what it saved is stored.
   bool waits_ = false;
   std::optional<virtual_time> threw_;
 

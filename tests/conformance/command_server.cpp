@@ -1,5 +1,5 @@
-// Runs the `leat` command many times, each in a child of its own, without starting a process for
-// each: a case of random_pipelines.py takes a few milliseconds, most of which would be the start.
+// Runs the `leat` command many times, each in a forked child, without executing a program for each:
+// a case of random_pipelines.py takes a few milliseconds, most of which would be the start.
 //
 // A request is a line on standard input, an object of `arguments` (without the command's name), and
 // the files `stdin`, `stdout` and `stderr`. The answers are two lines: `{"pid": P}` at once, so

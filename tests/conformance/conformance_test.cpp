@@ -17,9 +17,9 @@
 #include <optional>
 #include <random>
 
-// What every source and every operator must pass: see pipelines.cpp, one line each. The meaning of
-// a pipeline is not checked here (random_pipelines.py does that), but that what a job hands over
-// does not depend on how it runs and where it is broken off.
+// What every source and every operator must pass: see pipelines.cpp, one line each. This does not
+// check the meaning of a pipeline (random_pipelines.py does), but that what a job hands over does
+// not depend on how it runs and where it is broken off.
 
 namespace leat::test::conformance_test {
 namespace {
@@ -67,7 +67,7 @@ interrupted_plan plan_of(const std::string& text, const batching& x) {
 
 std::vector<std::string> ends_of(const std::string& text) {
   if (is_once(text))
-    return {"drop", "mask"}; // there is no second time
+    return {"drop", "mask"}; // the data cannot be read a second time
   return {"drop", "mask", "cycle"};
 }
 
@@ -77,7 +77,7 @@ struct conformance_case {
   std::string end;
 };
 
-/// Every pipeline; under sanitizers with one of its ends.
+/// Every pipeline under every end; with sanitizers, under one of its ends.
 std::vector<conformance_case> all_cases() {
   std::vector<conformance_case> cases;
   std::size_t number = Catch::rngSeed();
@@ -91,7 +91,7 @@ std::vector<conformance_case> all_cases() {
   return cases;
 }
 
-/// Makes what the pipelines read, and registers their functions, once.
+/// Creates the data that the pipelines read, and registers their functions, once.
 void prepare() {
   static const conformance_data data;
 }
@@ -100,15 +100,15 @@ void prepare() {
 template <class Check>
 void for_all(Check check) {
   prepare();
-  static const auto cases = all_cases(); // sections are walked through once for each case
+  static const auto cases = all_cases(); // static, because the test runs once per section
   for (const auto& x : cases)
     DYNAMIC_SECTION(x.name) {
       check(x.text, x.end);
     }
 }
 
-/// Every row has its place: rising, in the batch that it belongs to, and none is missing unless the
-/// end rule allows it.
+/// Checks that positions rise, that each row is in the batch to which it belongs, and that none is
+/// missing unless the end rule allows it.
 void check_places(const training& x, const batching& how) {
   for (const auto& batch : x.batches) {
     const auto& rows = batch.step.rows;
@@ -214,12 +214,12 @@ std::vector<epoch_agreement> agree_alone(const epoch_agreement& x) {
 TEST_CASE("conformance: other numbers of ranks are refused, and so are parts that do not belong") {
   for_all([](const std::string& text, const std::string& end) {
     if (is_indexed(text))
-      return; // any number will do: there is no state
+      return; // without state, any world size will do
     const auto plan = plan_of(text, many_lanes(end));
     interrupted_job job{plan};
     job.run({.steps = 1, .world_size = 8});
     if (job.trained().failure)
-      return; // lanes without items, which the end rule does not allow
+      return; // there are lanes without items, which the end rule does not allow
     auto parts = job.parts();
     const auto data = job.open();
     for (const std::uint64_t world : {5, 7, 9, 16, 48})
@@ -231,7 +231,7 @@ TEST_CASE("conformance: other numbers of ranks are refused, and so are parts tha
     loader fresh{data, {.world_size = 1}};
     const auto other = fresh.snapshot();
     if (decode(parts[0], "").lanes.empty())
-      return; // at the beginning of an epoch there is no state to miss
+      return; // at the beginning of an epoch there is no state that could be missing
     const auto fourth = parts[3];
     parts.erase(parts.begin() + 3);
     check_refused([&] { fresh.restore_parts(parts); }, errc::bad_snapshot, "of rank 3");
@@ -270,7 +270,8 @@ std::uint64_t buffered(const std::string& text) {
   return n;
 }
 
-/// Its batches have rows without a sample, whatever the end, and their rows are its own.
+/// Apart from the others: these batches have rows without a sample whatever the end rule, and their
+/// own rules for rows.
 TEST_CASE("conformance: batches by tokens, broken off and resumed on other ranks") {
   const auto seed = std::random_device{}();
   CAPTURE(seed);

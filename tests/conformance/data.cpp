@@ -76,7 +76,8 @@ void write_pages() {
   }
 }
 
-/// One line is longer than all others together: most ranges of the file have no line.
+/// Writes a file with one line that is longer than all others together, so that most ranges of the
+/// file have no line.
 void write_gap() {
   std::string lines;
   for (std::uint64_t i = 0; i < 80; ++i)
@@ -167,7 +168,7 @@ void write_tokens() {
   }
 }
 
-/// In files of unequal length, so that a windowed shuffle has something to do.
+/// Has files of unequal length, so that a windowed shuffle has something to do.
 class numbers final : public source {
 public:
   std::uint64_t size() const override { return records; }
@@ -181,7 +182,7 @@ public:
   }
 };
 
-/// Can only resume from the beginning.
+/// A reader that can only resume from the beginning.
 class march : public sequential_reader {
 public:
   explicit march(std::uint64_t unit) : unit_(unit) {}
@@ -210,7 +211,7 @@ public:
 std::atomic<std::uint64_t> queued = 0;
 std::atomic<std::uint64_t> named = 0;
 
-/// queue@1: each record once, whoever asks.
+/// queue@1: gives each record once, whoever asks.
 bool take_from_queue(sample& into) {
   const auto number = queued.fetch_add(1);
   into.set("number", number);
@@ -252,7 +253,7 @@ conformance_data::conformance_data() : before_(std::filesystem::current_path()) 
   write_values();
   write_tokens();
   register_functions();
-  // These pipelines are meant to resume inside compressed files: nobody needs a notice.
+  // These pipelines are meant to resume inside compressed files, so notices would only disturb.
   set_notice_handler([](const std::string&) {});
 }
 

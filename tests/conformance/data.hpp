@@ -23,8 +23,8 @@ private:
   temporary_directory at_;
 };
 
-/// What once sources give from now on, in all, from the beginning: standard input, queue@1 and
-/// names@1; and where they keep it. There may be one of these at a time.
+/// Sets what the sources that exist once give from now on, from the beginning (standard input,
+/// queue@1 and names@1), and where their journal is. There may be one of these at a time.
 class once_records {
 public:
   once_records();

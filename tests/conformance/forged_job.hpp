@@ -27,7 +27,7 @@ public:
     /// The error with which it ended.
     std::optional<error> problem = {};
     std::size_t batches = 0;
-    /// Batches that differed from those of the job itself at that place.
+    /// Number of batches that differed from those of the job itself at that place.
     std::size_t others = 0;
   };
   /// Restores, and hands over a few batches in this thread. `number`: that of the snapshot from

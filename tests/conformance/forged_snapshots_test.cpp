@@ -19,14 +19,14 @@
 #include <map>
 #include <random>
 
-// Snapshots with a correct checksum and wrong numbers: whatever a snapshot says, restoring it ends
-// in an error that says what was got, or in a job that continues. With LEAT_FORGERIES=N in the
-// environment, N of them in place of a few thousand.
+// Snapshots with a correct checksum and wrong numbers: whatever a snapshot contains, restoring it
+// ends in an error that names what was got, or in a job that continues. LEAT_FORGERIES=N in the
+// environment runs N of them instead of a few thousand.
 
 namespace leat::test::forged_snapshots_test {
 namespace {
 
-/// A check that hangs says where.
+/// Makes a check that hangs report where.
 class deadline {
 public:
   explicit deadline(const std::string& what) {
@@ -64,8 +64,8 @@ std::vector<forged_case> all_cases() {
   return cases;
 }
 
-/// A forged snapshot may ask for fields of gigabytes: here that is an error, in place of minutes of
-/// work. A sanitizer needs more addresses than this.
+/// A forged snapshot may ask for fields of gigabytes: with this limit that is an error, and not
+/// minutes of work. A sanitizer needs more address space than this.
 void limit_memory() {
   constexpr rlim_t most = rlim_t{4} << 30;
   const rlimit limit{most, most};

@@ -107,7 +107,7 @@ void add_ranks(training& to, const std::vector<rank_part>& ranks) {
     for (std::size_t rank = 1; rank < ranks.size(); ++rank)
       add(whole, ranks[rank].batches[i]);
   }
-  // Other errors only say that a rank is gone.
+  // worker_lost only reports that another rank is gone.
   for (const auto& x : ranks)
     if (x.failure && (!to.failure || to.failure == errc::worker_lost))
       to.failure = x.failure;

@@ -30,7 +30,7 @@ struct trained_batch {
   bool end_of_epoch = false;
   /// Rows that are invalid because their samples are bad.
   std::size_t bad_rows = 0;
-  /// After it; empty at the end of an epoch and for indexed pipelines.
+  /// Lanes after the batch; empty at the end of an epoch and for indexed pipelines.
   std::vector<lane_place> lanes;
   /// The encoded snapshot "resume after this batch" of each rank.
   std::vector<std::string> parts;
@@ -55,7 +55,8 @@ struct interrupted_plan {
   std::uint64_t steps = UINT64_MAX;
 };
 
-/// One process of a job, from its start to its end: what is trained on must not depend on it.
+/// One process of a job, from its start to its end. What is trained on must not depend on these
+/// values.
 struct leg {
   /// Most global batches to take.
   std::uint64_t steps = UINT64_MAX;
@@ -65,7 +66,8 @@ struct leg {
 };
 
 /// A job that is broken off and resumed: each leg has fresh objects, made from the text of the
-/// pipeline, the encoded snapshots that the previous leg left, and what once sources keep outside.
+/// pipeline, the encoded snapshots of the previous leg, and the journals of sources that exist
+/// once.
 class interrupted_job {
 public:
   explicit interrupted_job(interrupted_plan plan);
@@ -74,11 +76,11 @@ public:
   void run(const leg& x);
   /// Forgets what came after the first `batches` batches: the next leg resumes there.
   void go_back(std::size_t batches);
-  /// From now on.
+  /// Changes the number of epochs from now on.
   void set_epochs(std::uint64_t epochs) { plan_.epochs = epochs; }
 
   const training& trained() const noexcept { return trained_; }
-  /// Those of each rank, after the last leg.
+  /// The encoded snapshot of each rank after the last leg.
   const std::vector<std::string>& parts() const noexcept { return parts_; }
   /// Makes the pipeline again, with its journal.
   pipeline open() const;
@@ -90,7 +92,7 @@ private:
   std::vector<std::string> parts_;
 };
 
-/// Without a break.
+/// Runs the job without a break.
 training train(const interrupted_plan& plan, const leg& how = {});
 
 } // namespace leat::test

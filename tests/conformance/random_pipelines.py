@@ -18,7 +18,7 @@ import sys
 import tempfile
 from collections import Counter
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # next to the sources
 SKIPPED = 4  # tests/CMakeLists.txt: SKIP_RETURN_CODE
 try:
     import reference
@@ -32,7 +32,7 @@ from cases.data import make_data
 from cases.judge import Judge
 from cases.smaller import shrink
 
-FAILURES = 3  # as many are shown
+FAILURES = 3  # how many are shown
 
 
 def show(seed, case, failure, judge, options):
@@ -48,7 +48,7 @@ def judge_all(options, first, cases):
     counts = Counter()
     with tempfile.TemporaryDirectory(dir=options.scratch) as directory:
         os.chdir(directory)
-        os.mkdir("printed")  # not where a pattern finds it
+        os.mkdir("printed")  # where no pattern finds it
         printed = os.path.join(directory, "printed")
         commands = Server(options.server, printed) if options.server else Processes(options.command, printed)
         chooser = Chooser(make_data(), options)
@@ -74,7 +74,7 @@ def judge_all(options, first, cases):
 
 
 def is_drawn(seed):
-    """LEAT_CI_SEED, as CI has it, draws a third of the cases; elsewhere all are drawn."""
+    """If LEAT_CI_SEED is set, as in CI, it selects a third of the cases; otherwise all are run."""
     drawn = os.environ.get("LEAT_CI_SEED")
     return drawn is None or seed % 3 == int(drawn) % 3
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a pipeline in leat's text form means: its global batches, as simply as possible.
+"""The meaning of a pipeline in leat's text form: its global batches, computed as simply as possible.
 
 Written only from docs/pipelines.md, docs/iterators.md, docs/order.md and docs/digest.md (the modules in plain/); it shares
 nothing with leat, and keeps no state: whatever is asked for, everything is made from the beginning. Prints the lines of
@@ -122,7 +122,7 @@ class Pipeline:
             samples = [items[i] for i in range(self.rows // self.lanes) for items in taken]
             rows = [(step * self.rows + i, x) for i, x in enumerate(samples) if x is not None]
             if not rows or self.end == "drop" and len(rows) < self.rows:
-                return  # whatever other lanes have met in place of samples
+                return  # even if other lanes have met errors in place of samples
             rows = [(position, x) for position, x in rows if x is not BLANK]
             for error in (x for _, x in rows if isinstance(x, Refused)):
                 raise error
@@ -154,8 +154,8 @@ class Pipeline:
             raise Refused("end=cycle is one endless epoch 0: it needs a number of steps")
 
     def layout(self):
-        """The layout, from epoch 0, wherever a job begins: from what the lanes hold, one lane after the other. Bad samples pass. What
-        exists once is looked at in the order of positions (docs/snapshot.md)."""
+        """The layout, from epoch 0 wherever a job begins: from the samples of the lanes, one lane after the other. Skips bad samples. A
+        source that exists once is probed in the order of positions (docs/snapshot.md)."""
         if is_indexed(self.input):
             samples = self.indexed.samples(self.input, 0, 0)
         else:
@@ -208,7 +208,7 @@ class Row(namedtuple("Row", "position id pixels substitute bad", defaults=(None,
 
 
 def next_items(lane, count):
-    """Items of a lane: samples; an error for each from the first error on; or None if it has ended."""
+    """Items of a lane: samples; from the first error on, that error for each; or None if the lane has ended."""
     items = []
     try:
         while len(items) < count:

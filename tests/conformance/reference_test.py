@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Worked examples of the reference: what docs/iterators.md says, computed by hand."""
+"""Worked examples for the reference: what docs/iterators.md specifies, computed by hand."""
 
 import gzip
 import io
@@ -12,7 +12,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # next to the sources
 SKIPPED = 4  # tests/CMakeLists.txt: SKIP_RETURN_CODE
 try:
     import xxhash
@@ -49,7 +49,7 @@ def digits(text):
 
 
 def drawing(*choices):
-    """Replaces random draws by these, in order: each a choice, and among how many it is."""
+    """Replaces random draws by these, in order: each is a choice, and the number of alternatives."""
     left = list(choices)
 
     def draw(lane, node, repeat_pass, k, n):
@@ -241,7 +241,7 @@ class Mix(unittest.TestCase):
     def test_an_input_whose_repeats_are_used_up_has_ended_for_good(self):
         # b ends after b1, comes once more, and is gone; then only a is left, whose first end is the last of all.
         self.assertEqual(row('mix(count(6), count(2), stop="cycle", max_repeats=1)'), digits("0 0 1 1 2 0 3 1 4 5"))
-        # Those with the weight 0 are left, and share alike.
+        # Only inputs with weight 0 are left, and share alike.
         self.assertEqual(row('mix(count(2), count(3), weights=[1, 0], stop="cycle", max_repeats=1)'), digits("0 1 0 1 0 1 2"))
 
     def test_a_schedule_by_cost_counts_what_the_mix_gave(self):
@@ -250,7 +250,7 @@ class Mix(unittest.TestCase):
         self.assertEqual(row(text)[:4], digits("0 1 4 5"))
 
     def test_each_lane_has_its_share_of_a_cost(self):
-        # Of 9, lane 0 has 5 and lane 1 has 4: two items of cost 4, and one.
+        # Lane 0 has 5 of 9 and lane 1 has 4: two items of cost 4, and one.
         text = ('mix(count(18, bytes=4), count(18, bytes=1), weights=[1, 0], cost="value", schedule=["9:0,1"], schedule_by="cost")'
                 '.batch(2, lanes=2)')  # fmt: skip
         self.assertEqual(ids(text, steps=3), [["count/0", "count/1"], ["count/2", "count/1"], ["count/0", "count/3"]])
@@ -589,7 +589,7 @@ class Streams(InDirectory):
 
 
 class Jobs(InDirectory):
-    """What is handed over, beside the order."""
+    """What is handed over, in addition to the order."""
 
     def handed_over(self, text, **options):
         """(id, whether it is good) of every row."""

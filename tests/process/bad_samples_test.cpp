@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <set>
 
-// Samples that cannot be delivered: named under fail, counted and listed under mask and substitute,
-// the same whoever reads them and however often the job is broken off.
+// Samples that cannot be delivered are named under fail, and counted and listed under mask and
+// substitute, in the same way whoever reads them and however often the job is broken off.
 
 namespace leat::test::bad_samples_test {
 namespace {
@@ -42,7 +42,7 @@ void add_sample(tar_writer& to, const std::string& name, std::uint32_t number) {
   if (kind == "cut")
     image.resize(image.size() / 2);
   if (kind == "header")
-    image = patched_frame(2, std::string(2, '\0')); // no room for a frame
+    image = patched_frame(2, std::string(2, '\0')); // a segment too short for a frame header
   if (kind == "garbage")
     image.assign(3000, '\x5a');
   if (kind == "nothing")
@@ -193,7 +193,7 @@ void check_policy(const std::string& policy) {
     REQUIRE(x.ask({"inspect", x.at / "snapshots"})["bad"] == expected_counts(6));
     REQUIRE(x.verify(words{x.at / "order"} + logs)["bad"] == 48);
 
-    // An older state again: what it lists again does not occur twice.
+    // Resumes from an older state again: what it lists again must not occur twice.
     for (const auto& file : std::filesystem::directory_iterator{x.at / "snapshots"})
       if (!contains(file.path().string(), "epoch-1-step-1."))
         std::filesystem::remove(file.path());
@@ -204,7 +204,7 @@ void check_policy(const std::string& policy) {
     REQUIRE(x.ask({"inspect", x.at / "snapshots"})["bad"] == expected_counts(6));
     REQUIRE(x.verify(words{x.at / "order"} + logs + words{x.at / "again"})["bad"] == 48);
 
-    // And if no set is complete, everything comes again.
+    // If no set is complete, everything comes again.
     std::filesystem::remove_all(x.at / "snapshots");
     x.succeed(run
               + words{"--snapshot-dir", x.at / "snapshots", "--resume", "--bad-log", x.at / "side",

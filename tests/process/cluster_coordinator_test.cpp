@@ -11,8 +11,8 @@
 #include <thread>
 #include <utility>
 
-// Whom the processes of a job find: coordinators that came before or come after, their state
-// directories, and processes that belong to other jobs.
+// What the processes of a job may find: earlier and later coordinators, their state directories,
+// and processes of other jobs.
 
 namespace leat::test::cluster_coordinator_test {
 namespace {
@@ -25,7 +25,7 @@ words short_times() {
   return {"--lost-after", "3", "--lease", "5", "--last-call", "1"};
 }
 
-/// Options of a rank that knows the coordinator's address alone.
+/// Options of a rank that knows only the coordinator's address.
 words at(const coordinator_process& coordinator) {
   return {"--cluster", coordinator.address(), "--beat", "100"};
 }
@@ -35,7 +35,7 @@ TEST_CASE("a first start with a wrong world size does not bind the job") {
   const coordinator_process coordinator{job.bench, "coordinator",
                                         words{"--state", job.bench.at / "state"} + short_times()};
   job.start_process(0, at(coordinator) + words{"--rank", "0", "--world-size", "3"});
-  std::this_thread::sleep_for(milliseconds{1000}); // it has said hello
+  std::this_thread::sleep_for(milliseconds{1000}); // until it has sent its hello
   job.rank(0).signal(SIGINT);
   CHECK(job.rank(0).wait() == 130);
   for (const std::uint64_t rank : {0, 1})
@@ -130,7 +130,7 @@ TEST_CASE("ranks of another job at the same address end no coordinator") {
   const auto state = words{"--state", former.bench.at / "state"} + short_times();
   std::optional<coordinator_process> first{std::in_place, former.bench, "first", state};
   const auto address = first->address();
-  for (int i = 0; i < 2; ++i) { // a life above those of the other job
+  for (int i = 0; i < 2; ++i) { // so that its life is above those of the other job
     first->kill();
     first.emplace(former.bench, "first", state + words{"--bind", address});
     CHECK(first->address() == address);

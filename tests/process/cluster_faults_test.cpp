@@ -16,11 +16,11 @@
 #include <thread>
 
 // Random jobs of several processes under random faults of processes, links, coordinators and disks,
-// and a launcher that starts again what has ended. In the end the ranks have handed over what one
-// process hands over, and every stored set goes on in other worlds.
+// and a launcher that restarts what has ended. In the end the ranks have handed over what one
+// process hands over, and jobs of other world sizes resume from every stored set.
 //
 // LEAT_TEST_FAULTS: how many faults, over as many jobs as that takes (10).
-// LEAT_TEST_SEED:   of everything that is random here; times are the machine's.
+// LEAT_TEST_SEED:   seed of everything that is random here; times depend on the machine.
 
 namespace leat::test::cluster_faults_test {
 namespace {
@@ -49,10 +49,10 @@ struct job_plan {
   words length;
   words options;
   std::uint64_t world_size;
-  /// `leat coordinator`, to which each rank has a link of its own; otherwise rank 0 has it, and
-  /// there are no links.
+  /// `leat coordinator` runs in its own process, to which each rank has a link of its own;
+  /// otherwise rank 0 has the coordinator, and there are no links.
   bool has_coordinator_apart;
-  /// Milliseconds between two faults, at most.
+  /// At most so many milliseconds are between two faults.
   unsigned gap;
   /// The data exist once: lines of standard input.
   bool is_once = false;
@@ -104,7 +104,8 @@ job_plan make_plan(dice& random) {
   return x;
 }
 
-/// The standard input of a rank's processes, one after the other: what one has read is gone.
+/// The standard input of a rank's processes, one after the other: what one has read, the next
+/// lacks.
 class filled_pipe {
 public:
   explicit filled_pipe(const std::string& text) {
@@ -119,7 +120,7 @@ public:
   filled_pipe& operator=(const filled_pipe&) = delete;
   ~filled_pipe() { ::close(from_); }
 
-  /// For a shell.
+  /// The redirection as shell text.
   std::string redirection() const { return "exec </proc/self/fd/" + std::to_string(from_) + ";"; }
 
 private:
@@ -143,7 +144,7 @@ public:
       x.input = std::make_unique<filled_pipe>(text);
   }
 
-  /// To the job's end. Returns how many faults there were before, at most so many.
+  /// Runs to the job's end. Returns how many faults there were, at most so many.
   int run(int most_faults) {
     if (plan_.has_coordinator_apart)
       start_coordinator();
@@ -186,7 +187,7 @@ private:
   struct seat {
     std::unique_ptr<network_link> link;
     std::unique_ptr<filled_pipe> input = {}; // null: none is read
-    /// One, and others that were started too many.
+    /// One, and others that were started in addition.
     std::vector<std::pair<std::string, std::shared_ptr<child_process>>> processes = {};
     bool is_to_start = true;
     bool has_ended = false;
@@ -260,7 +261,7 @@ private:
     }
     if (!x.processes.empty() || x.has_ended || x.is_to_start)
       return;
-    // Without a state directory nothing says that the job is over.
+    // Without a state directory, nothing records that the job is over.
     if (is_over_ && plan_.has_coordinator_apart) {
       x.has_ended = true;
       return;
@@ -288,7 +289,7 @@ private:
     tell(name + " begins");
   }
 
-  /// Ranks come to the newest one, which is not always the one that has told its address last.
+  /// Ranks join the newest coordinator, which is not always the one that printed its address last.
   void meet(coordinator& x) {
     const auto address = read_file(job_.output_of(x.name));
     const auto log = read_file(job_.errors_of(x.name));
@@ -330,7 +331,7 @@ private:
     }
   }
 
-  /// A rank that could not hear of the end, because it was stopped or cut off, would wait for a
+  /// A rank that could not learn of the end, because it was stopped or cut off, would wait for a
   /// coordinator.
   void note_end() {
     is_over_ = true;
@@ -341,7 +342,7 @@ private:
     });
   }
 
-  /// One that was replaced, or whose job is over, ends by itself.
+  /// A coordinator that was replaced, or whose job is over, ends by itself.
   void end_coordinators() {
     for (auto& x : coordinators_) {
       x.process->signal(SIGCONT);
@@ -351,7 +352,7 @@ private:
     }
   }
 
-  /// For a watcher, as a hang has no other sign than that nothing happens.
+  /// Reports if nothing happens, which is the only sign of a hang.
   void check_progress() {
     std::uintmax_t size = 0;
     for (std::uint64_t i = 0; i < seats_.size(); ++i)
@@ -445,7 +446,7 @@ private:
     later(length, [&link, is_slow = kind == 12, is_lost = random_.happens(30)] {
       if (is_slow)
         link.delay(milliseconds{0});
-      else if (is_lost) // what was under way
+      else if (is_lost) // what was under way is lost
         link.cut();
       link.restore();
     });
@@ -467,7 +468,7 @@ private:
     if (kind == 15)
       later(random_.up_to(500), [this] {
         if (!is_over_)
-          start_coordinator(); // beside the other
+          start_coordinator(); // a second one
       });
     return true;
   }
@@ -480,9 +481,9 @@ private:
     later(length, [this] { fs::remove(full()); });
   }
   std::string full() const { return job_.bench.at / "full"; }
-  /// Variables of a process that stores sets: with a disk that is full while there is a file.
+  /// Environment of a process that stores sets, whose disk is full while a certain file exists.
   std::string disk_that_fills() {
-    if (std::string_view{failing_calls}.empty()) // it cannot be loaded beside a sanitizer's library
+    if (std::string_view{failing_calls}.empty()) // it cannot be loaded with a sanitizer's library
       return "";
     const auto call = std::string{random_.happens(70) ? "LEAT_FAIL_CALL=open LEAT_FAIL_PATH=/sets/"
                                                       : "LEAT_FAIL_CALL=fsync"};
@@ -502,8 +503,8 @@ private:
   dice& random_;
   cluster_job job_;
   std::vector<seat> seats_;
-  std::vector<coordinator> coordinators_; // as they were begun
-  /// The number of the one that ranks come to.
+  std::vector<coordinator> coordinators_; // in the order of their starts
+  /// The number of the one that ranks join.
   std::uint64_t newest_ = 0;
   std::vector<planned> planned_;
   std::uint64_t num_processes_ = 0;

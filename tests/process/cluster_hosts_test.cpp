@@ -12,8 +12,8 @@
 #include <thread>
 #include <utility>
 
-// Jobs whose processes have a network stack each, as on machines of their own: Linux network
-// namespaces, joined by a bridge. Needs root, or nothing is tested.
+// Jobs whose processes have a network stack each, as on separate machines: Linux network
+// namespaces, joined by a bridge. Needs root; otherwise nothing is tested.
 
 namespace leat::test::cluster_hosts_test {
 namespace {
@@ -48,12 +48,12 @@ public:
   }
 
   bool is_there() const { return is_there_; }
-  /// The command that runs another one there.
+  /// The command that runs another one on that host.
   words host(int i) const { return {"ip", "netns", "exec", name(i)}; }
-  /// Draws the cable, or puts it back.
+  /// Pulls the cable, or plugs it in again.
   void cut(int i) const { REQUIRE(in(0, "ip link set port" + std::to_string(i) + " down")); }
   void join(int i) const { REQUIRE(in(0, "ip link set port" + std::to_string(i) + " up")); }
-  /// What the host sends takes so long, and some of it is lost. False where the kernel cannot.
+  /// Delays what the host sends, and loses some of it. False if the kernel cannot do that.
   bool worsen(int i, int ms, int percent) const {
     return in(i, "tc qdisc replace dev eth0 root netem delay " + std::to_string(ms) + "ms loss "
                      + std::to_string(percent) + "%");
@@ -106,7 +106,7 @@ TEST_CASE("ranks on hosts of their own hand over what one process does, over bad
   if (!network.worsen(1, 20, 2))
     WARN("this kernel has no netem: no link is bad");
   job.wait_for_batches(0, 20);
-  // Longer than a rank may be silent. Alone: the others go on.
+  // Longer than a rank may be silent. The rank comes back alone: the others continue.
   network.cut(2);
   std::this_thread::sleep_for(milliseconds{4000});
   network.join(2);

@@ -67,13 +67,13 @@ TEST_CASE("a rank that is started when the job has ended and its coordinator gon
   const auto errors = read_file(job.errors_of(1));
   CAPTURE(errors);
   CHECK(contains(errors, "this job is over"));
-  // It stands at the newest set, where the job has ended, and its log stays as it was.
+  // It is at the newest set, where the job has ended, and its log is unchanged.
   const auto after = json_lines(read_file(job.output_of("1"))).at(0);
   for (const auto* member : {"epoch", "step", "global_step"})
     CHECK(after.at(member) == before.at(member));
   CHECK(after.at("samples") == 0);
   job.check_logs();
-  // Another job does not take that for its own end.
+  // Another job must not take that for its own end.
   job.start(1, {"--steps", "7", "--join-within", "1"});
   CHECK(job.rank(1).wait() == 1);
   CHECK(contains(read_file(job.errors_of(1)), "no seat within 1 s"));
@@ -88,7 +88,7 @@ TEST_CASE("a rank that is stopped for long before all have come has its place wh
     return words{"--cluster", coordinator.address(), "--beat", "100"} + job.seat(rank);
   };
   job.start_process(0, seat(0));
-  std::this_thread::sleep_for(milliseconds{1000}); // it has said hello
+  std::this_thread::sleep_for(milliseconds{1000}); // until it has sent its hello
   job.rank(0).signal(SIGSTOP);
   std::this_thread::sleep_for(milliseconds{11'500}); // more than two leases: it is forgotten
   job.rank(0).signal(SIGCONT);

@@ -5,18 +5,18 @@
 #include <optional>
 #include <string>
 
-// Clusters on a machine that gives no more threads: from the n-th on, or only not the n-th. Each
-// process does its work or says within the time to join what is short.
+// Clusters on a machine that refuses threads: from the n-th on, or only the n-th. Each process does
+// its work, or reports within the time to join what it lacks.
 
 namespace leat::test::cluster_threads_test {
 namespace {
 
 constexpr auto indexed = R"(count(240).shuffle(seed=5).batch(12, lanes=12))";
-/// More than any of the processes begins.
+/// More than any of the processes starts.
 constexpr int most_threads = 40;
 
-/// A command that runs another one, which has so many threads. `fail`: how many fail after them;
-/// 0: all.
+/// A command that runs another one, which may have so many threads. `fail`: how many fail after
+/// them; 0: all.
 words with_threads(int n, int fail, const std::string& count) {
   return {"env",
           std::string{"LD_PRELOAD="} + failing_calls,
@@ -28,7 +28,7 @@ words with_threads(int n, int fail, const std::string& count) {
           "LEAT_FAIL_DEADLINE=30"};
 }
 
-/// What a process says of itself that `with_threads` ran, after its end.
+/// Whether a process that `with_threads` ran had enough threads, as recorded at its end.
 bool was_enough(const std::string& count) {
   const auto text = read_file(count);
   REQUIRE(text.ends_with("\n"));
@@ -40,7 +40,7 @@ void check_error(const std::string& errors) {
   CHECK(contains(errors, "ulimit -u"));
 }
 
-/// Runs a rank with ever more threads, until it needs no more.
+/// Runs a rank with more and more threads, until it needs no more.
 template <class Options>
 void check_rank(Options options_in) {
   std::string whole;

@@ -13,7 +13,7 @@
 #include <set>
 
 // What scripts rely on: exit codes, JSON, orders of every kind, audits that find each fault, and
-// pixels that a reader of PNGs can check.
+// pixels that any reader of PNGs can check.
 
 namespace leat::test::command_test {
 namespace {
@@ -69,7 +69,7 @@ TEST_CASE("command: help exits with 0, bad usage with 2 and one line that says w
       {"verify", x.at / "order"},
       {"order", "count:100", "--workers", "2"},
   };
-  // There is one epoch: none shows what another one would be.
+  // There is one endless epoch, so there is no other one to print.
   std::ofstream{x.at / "programs"} << R"(count(5).scan("running_count@1", into="c").batch(1))";
   for (const auto& data :
        {words{"count:100", "--end", "cycle"}, words{"--pipeline", x.at / "programs"}})
@@ -138,7 +138,7 @@ TEST_CASE("command: files of lines and compressed archives work as they are") {
     // Data that is read in sequence has no such order.
     REQUIRE(x.leat({"order", file, "--shuffle", "full"}).code == 2);
   }
-  // A notice about one lane, with one remedy.
+  // A notice about the single lane, with one remedy.
   const words job{"run", x.at / "x.jsonl", "--global-batch", "8"};
   REQUIRE(contains(x.leat(job).errors, "ranges=N"));
   REQUIRE(x.leat(job + words{"--world-size", "2"}).code == 2);
@@ -420,7 +420,7 @@ rgb_picture read_png(const std::string& file) {
   return result;
 }
 
-/// 224 x 224 pixels from there on.
+/// The 224 x 224 pixels that begin there.
 std::vector<std::uint8_t> part_of(const rgb_picture& x, std::size_t left, std::size_t top) {
   std::vector<std::uint8_t> part;
   for (std::size_t row = top; row < top + 224; ++row) {
@@ -436,7 +436,7 @@ std::string trained_bytes(const rgb_picture& x, std::int64_t label) {
          + little_endian(static_cast<std::uint64_t>(label));
 }
 
-/// A job with unnormalized pixels, in a file, and otherwise the same.
+/// Writes the same job with unnormalized pixels to a file.
 std::string unnormalized(const command_bench& x, const words& job) {
   x.succeed(words{"run"} + job + words{"--steps", "1", "--snapshot-dir", x.at / "form"});
   auto text = x.succeed({"inspect", x.at / "form", "--pipeline"});

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-// The command as a supervisor may start it: with standard input, output or error closed.
+// The command as a supervisor may start it, with standard input, output or error closed.
 
 namespace leat::test::descriptors_test {
 namespace {
@@ -71,8 +71,8 @@ public:
   }
 
   finished_process run(const std::string& pipeline, const std::string& limit) const {
-    // The shell itself would need one more for 2>&1 below a limit. $few leaves three descriptors:
-    // some may come from whoever runs the tests.
+    // The shell itself would need one more for 2>&1 below a limit. $few leaves three free
+    // descriptors; some may be in use already, inherited from whoever runs the tests.
     const std::string few = "few=3; for free in 1 2 3; do "
                             "while [ -e /proc/$$/fd/$few ]; do few=$((few + 1)); done; "
                             "few=$((few + 1)); done; ";
@@ -87,7 +87,7 @@ private:
     return at_ / (name + "/");
   }
 
-  /// `source`: with the number of the source in the place of #.
+  /// `source` has # in place of the number of the source.
   void write_mix(const std::string& name, int sources, const std::string& source,
                  const std::string& batch) const {
     std::string text;

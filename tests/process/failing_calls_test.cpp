@@ -11,9 +11,9 @@
 #include <optional>
 #include <random>
 
-// Runs jobs of each kind in which the n-th call of a kind through libc fails (tests/shim), for a
-// few n of each; with LEAT_EVERY_CALL=1 in the environment, for each n. Whatever failed, the job
-// must end with success or with one line that says why, and a resume must then deliver what an
+// Runs jobs of each kind in which the n-th libc call of some kind fails (tests/shim), for a few n
+// of each; with LEAT_EVERY_CALL=1 in the environment, for every n. Whatever failed, the job must
+// end with success or with one line that gives the reason, and a resume must then deliver what an
 // unbroken job does.
 
 namespace leat::test::failing_calls_test {
@@ -42,7 +42,7 @@ struct failing_call {
   std::string kind;
   std::string code;
   std::uint64_t at = 0;
-  /// 0: all from there on.
+  /// How many calls fail; 0: all from there on.
   std::uint64_t times = 1;
 };
 
@@ -67,7 +67,7 @@ public:
     });
   }
 
-  /// At a few calls of each kind, or at each.
+  /// Makes a few calls of each kind fail, or every call.
   void fail_everywhere(unsigned seed) {
     std::mt19937 random{seed};
     const bool all = std::getenv("LEAT_EVERY_CALL") != nullptr;
@@ -77,7 +77,7 @@ public:
       for (std::uint64_t i = 0; i < tries; ++i) {
         failing_call x{kind.name, kind.codes[random() % kind.codes.size()]};
         x.at = all ? i + 1 : random() % calls + 1;
-        // A job that is always interrupted makes no progress.
+        // A job whose calls are always interrupted makes no progress.
         x.times = x.code == "EINTR" ? 1 + random() % 3 : random() % 2;
         fail(x);
       }
@@ -177,7 +177,7 @@ private:
     REQUIRE((x.code == 0 || x.code == 1));
     if (x.code == 0)
       return;
-    // The job's error; before it perhaps that of its last save, which nobody asked for.
+    // The job's error; there may be that of its last save before it.
     const auto ends_job = x.errors.rfind("leat run: ");
     REQUIRE(ends_job != std::string::npos);
     REQUIRE(count_of(x.errors.substr(ends_job), "\n") == 1);

@@ -1,12 +1,12 @@
 #include "tests/support/command.hpp"
 #include "tests/support/places.hpp"
 
-// Compares what leat graph says about a pipeline with what leat does with it.
+// Compares what `leat graph` reports about a pipeline with what leat does with it.
 
 namespace leat::test::graph_test {
 namespace {
 
-/// A directory with text files "a-00" .. and "b-00" .., and pipelines over them.
+/// A directory with text files "a-00", ... and "b-00", ..., and pipelines over them.
 class graph_bench : public command_bench {
 public:
   graph_bench() {

@@ -8,20 +8,20 @@
 #include <filesystem>
 #include <fstream>
 
-// What the command is given to read where no plain file stands: to open a pipe would wait for its
-// writer, and a device may have no end.
+// Inputs of the command that are not plain files: opening a pipe would wait for its writer, and a
+// device may have no end.
 
 namespace leat::test::inputs_test {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// What is read, and how. DIR stands for the directory of all files.
+/// An input file and the command that reads it. DIR stands for the directory of all files.
 struct input_case {
   std::string file;
   /// A command. One word: the text of a pipeline.
   words command;
-  /// It does without the file.
+  /// The command does without the file.
   bool succeeds = false;
   /// Pipes and devices are read as their bytes come.
   bool takes_pipes = false;
@@ -101,7 +101,7 @@ TEST_CASE("inputs: what is no plain file is refused at once, wherever a file is 
       if (input.succeeds) {
         CHECK(found.code == 0);
       } else {
-        CHECK((found.code == 1 || found.code == 2)); // after 30 s it is 124
+        CHECK((found.code == 1 || found.code == 2)); // 124 would mean that it hung for 30 s
         CHECK((contains(found.errors, input.file) || contains(found.errors, "classes")));
       }
       fs::remove_all(x.at / input.file);
@@ -115,7 +115,7 @@ TEST_CASE("inputs: every source that opens files is among them") {
       return x.is_in_facts && x.type != option_type::number;
     };
     const std::string call = std::string{op.word} + "(\"";
-    const bool is_of_python = op.word == "parquet" || op.word == "arrow"; // their tests do it
+    const bool is_of_python = op.word == "parquet" || op.word == "arrow"; // the Python tests do it
     if (op.role != operator_role::source || is_of_python
         || std::none_of(op.options.begin(), op.options.end(), is_path))
       continue;

@@ -11,8 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-// The file of a whole job as the command resumes from it, and as system calls fail under its
-// writer.
+// The file of a whole job: the command resumes from it, and system calls fail while it is written.
 
 namespace leat::test::job_file_test {
 namespace {
@@ -70,7 +69,7 @@ TEST_CASE("job file: the command resumes from it in other worlds, and says what 
   CHECK(json_lines(x.succeed({"inspect", directory, "--json"})).at(0).at("in_one_file") == false);
 }
 
-/// For the shim: run by the next test in a process of its own. Never returns.
+/// Run by the next test in a process of its own, with the shim. Never returns.
 TEST_CASE("writes one file of a job", "[.writes]") {
   try {
     save_job(std::getenv("LEAT_TEST_DIRECTORY"), 0, 2, 3, 1);

@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 
 struct job {
   std::vector<std::string> data;
-  /// Those of every command, and those only of `run`.
+  /// Options of every command, and those of `run` only.
   std::vector<std::string> options;
   std::vector<std::string> run_options = {};
   std::uint64_t epochs = 2;
@@ -64,8 +64,8 @@ public:
                        at / "output");
   }
 
-  /// One attempt, killed after a random time or left to its end. All ranks run in one process, or
-  /// each in its own. Returns whether it ended by itself.
+  /// Runs one attempt, which is killed after a random time or runs to its end. All ranks run in one
+  /// process, or each in its own. Returns whether it ended by itself.
   bool attempt(std::uint64_t world, std::size_t workers, bool own_processes,
                milliseconds patience) {
     const auto expected = next_step();
@@ -113,7 +113,7 @@ public:
     return ended;
   }
 
-  /// The step from which a resume would continue, as `inspect` says.
+  /// The step from which a resume would continue, according to `inspect`.
   std::pair<std::uint64_t, std::uint64_t> next_step() {
     auto x =
         run_process({test::leat_command, "inspect", at / "snapshots", "--json"}, at / "inspect");
@@ -124,9 +124,9 @@ public:
     return {state["epoch"], state["step"]};
   }
 
-  /// Each rank resumes at the newest complete set. Processes of their own look at different times:
-  /// a part that this attempt has written can complete a set with parts that were left behind, and
-  /// who looks then begins there.
+  /// Checks that each rank resumes at the newest complete set. Separate processes look for it at
+  /// different times: a part that this attempt has written may complete a set with parts of earlier
+  /// attempts, and a rank that looks after that begins there.
   void check_first_steps(const std::string& logs, std::pair<std::uint64_t, std::uint64_t> expected,
                          bool own_processes) {
     std::istringstream files{logs};
@@ -210,8 +210,8 @@ TEST_CASE("kill: ranks in processes of their own, killed together") {
   x.verify();
 }
 
-// Without a coordinator nobody tells the ranks where to begin. A set is complete when each rank has
-// handed over what comes before it, whenever that was.
+// Without a coordinator, nothing determines a common start for the ranks. A set is complete when
+// each rank has handed over what comes before it, whenever that was.
 TEST_CASE(
     "kill: a rank that starts late begins where a set with a part it left behind is complete") {
   drill x{{{"count:900:64"}, {"--global-batch", "90", "--end", "mask"}, {}, 1}, 0};

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <map>
 
-// Absurd sizes and counts: every number that a pipeline or a job takes, in every operator, ends
-// with a batch or with a sentence, in little time and memory.
+// Absurd sizes and counts for every number that a pipeline or a job takes, in every operator, lead
+// to a batch or to an error, in little time and memory.
 
 namespace leat::test::limits_test {
 namespace {
@@ -89,10 +89,11 @@ public:
     std::filesystem::rename(at / "shards/train-000000.tar", at / "a.tar");
   }
 
-  /// Ends soon and in little memory: with success, or with a sentence that says what was needed.
+  /// Checks that it ends soon and in little memory: with success, or with an error that names what
+  /// was needed.
   void check(const words& line) const {
     CAPTURE(line);
-    // Sanitizers take more addresses than there is memory.
+    // Sanitizers reserve more address space than there is memory.
     const auto x = leat(line, sanitized ? "" : "ulimit -v 3000000; ulimit -t 10;");
     CAPTURE(x.code, x.errors);
     REQUIRE((x.code == 0 || x.code == 1 || x.code == 2));
@@ -136,7 +137,7 @@ TEST_CASE("limits: what the machine has no memory for is refused at once") {
   const auto rows = std::to_string(memory / 2 >> 20);
   limits_bench x;
   std::vector<std::string> pipelines{
-      // One batch has room, but not all that are made side by side.
+      // There is memory for one batch, but not for all that are made concurrently.
       "count(" + rows + ", record_bytes=1048576).batch(" + rows + ")"};
   if (memory < std::uint64_t{36} << 30)
     pipelines.emplace_back(R"(count(4).pack("value", 2147483647).batch(1, end="mask"))");

@@ -14,7 +14,7 @@ words shape(std::uint64_t workers, std::uint64_t world_size, const std::string& 
           "--dispatch",   policy};
 }
 
-/// Two epochs of 12-byte records in every shape of one policy.
+/// Runs two epochs of 12-byte records in every shape under one policy.
 void check_policy(const std::string& policy) {
   const words job{"count:500:12", "--seed", "5", "--global-batch", "240", "--lanes", "24"};
   command_bench x;
@@ -106,7 +106,7 @@ TEST_CASE("matrix: resizing at several steps and a death change no row and no pi
   const auto order = x.order(order_job, 1, x.at / "order");
   const std::vector<words> drills{
       {"--resize", "3:5", "--resize", "20:1", "--resize", "41:64", "--resize", "60:2"},
-      {"--fault", "slow:0,1", "--fault", "die:1,777"}, // on demand, a quick worker may get all rows
+      {"--fault", "slow:0,1", "--fault", "die:1,777"}, // slow, or one worker might take all rows
       {"--fault", "slow:1,1", "--fault", "die:0,0", "--resize", "50:4"},
       {"--fault", "slow:1,1", "--fault", "die:0,3900"}};
   for (const auto* policy : {"on_demand", "round_robin", "by_lane"})
@@ -121,7 +121,7 @@ TEST_CASE("matrix: resizing at several steps and a death change no row and no pi
         for (const auto& row : batch.rows)
           REQUIRE(row.pixels == count_pixels(row, 12));
       REQUIRE(summary["workers_replaced"] == (i == 0 ? 0 : 1));
-      if (i == 0 && policy == std::string{"round_robin"}) { // each worker gets its turn
+      if (i == 0 && policy == std::string{"round_robin"}) { // each worker must get its turn
         std::map<std::uint64_t, std::uint64_t> done;
         const auto stats = json::parse(read_file(x.at / "stats"));
         for (const auto& worker : stats["workers"])

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-// Jobs under many limits of memory (ulimit -v), from far too little to enough: each ends with
-// success or with a sentence, in its own time, and none by a signal.
+// Jobs under many memory limits (ulimit -v), from far too little to enough: each ends by itself,
+// with success or with an error, and none by a signal.
 
 namespace leat::test::memory_limits_test {
 namespace {
@@ -17,7 +17,7 @@ constexpr std::uint64_t least_kb = 60'000;
 constexpr std::uint64_t most_kb = 130'000;
 constexpr std::uint64_t step_kb = 2'000;
 
-/// Without leat's own words there is nothing to go by.
+/// Checks that the job ended with success, or with an error in leat's own words.
 void check_end(const outcome& x) {
   REQUIRE((x.code == 0 || x.code == 1));
   if (x.code == 1)
@@ -26,10 +26,10 @@ void check_end(const outcome& x) {
   REQUIRE_FALSE(contains(x.errors, "TLS destructor"));
 }
 
-/// `shift_kb`: so that no two jobs try the same limits.
+/// `shift_kb` differs between jobs, so that no two try the same limits.
 void run_under_limits(const command_bench& x, const words& job, std::uint64_t shift_kb) {
   if (sanitized)
-    return; // sanitizers take more addresses than there is memory
+    return; // sanitizers reserve more address space than there is memory
   bool ever_enough = false;
   for (auto kb = least_kb + shift_kb; kb < most_kb; kb += step_kb) {
     std::filesystem::remove_all(x.at / "snapshots");

@@ -24,10 +24,10 @@ namespace {
 constexpr int kills = 50;
 constexpr journal_options small_files{.file_bytes = 100'000};
 
-/// Lies in memory that forked processes share.
+/// In memory that forked processes share.
 struct shared_state {
   std::atomic<bool> stop = false;
-  /// Number of records that the writer gave in all, set at its end.
+  /// Total number of records that the writer gave, set at its end.
   std::atomic<std::uint64_t> given = 0;
   /// Records that readers have seen, from 0 on.
   std::atomic<std::uint64_t> seen = 0;
@@ -48,7 +48,7 @@ private:
   shared_state* state_;
 };
 
-/// Runs a function in a process of its own, which dies with it.
+/// Runs a function in a process of its own, which dies with this one.
 template <class F>
 pid_t forked(F f) {
   const auto pid = ::fork();
@@ -59,7 +59,7 @@ pid_t forked(F f) {
   return pid;
 }
 
-/// Most attempts make progress, also on a slow machine: by more than one record.
+/// Makes most attempts progress by more than one record, also on a slow machine.
 void wait_for_progress(int attempt, pid_t reader, const shared_state& shared,
                        std::uint64_t before) {
   while (attempt % 5 != 0 && shared.seen < before + 2) {
@@ -80,7 +80,7 @@ std::string line(std::uint64_t number) {
   return text;
 }
 
-/// Writes lines in pieces that are cut anywhere, the last one without its newline.
+/// Writes lines in pieces that are cut anywhere; the last line has no newline.
 void write_lines(int to, shared_state& shared, std::uint32_t seed) {
   std::mt19937 random{seed};
   std::string text;
@@ -207,7 +207,7 @@ TEST_CASE("kill: of a function's samples a kill loses at most the one in its han
     sample x;
     feed->read(i, x);
     const auto number = x.get<std::uint64_t>("number");
-    REQUIRE(number >= next); // none again, and in order
+    REQUIRE(number >= next); // no record twice, and in order
     lost += number - next;
     next = number + 1;
   }

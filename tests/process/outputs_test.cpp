@@ -9,8 +9,8 @@
 
 #include <filesystem>
 
-// What the command writes where a user says: files are replaced, anything else is written to and
-// stays what it is. What the command is given to read or write is checked before it is believed.
+// Outputs that a user names: files are replaced; anything else is written to and stays what it is.
+// What the command is given to read or write is checked first.
 
 namespace leat::test::outputs_test {
 namespace {
@@ -45,7 +45,7 @@ TEST_CASE("outputs: a link stays, what it leads to is written") {
     REQUIRE(fs::is_symlink(x.at / "link"));
     REQUIRE((fs::file_size(x.at / "far/file") > first + first / 2) == appends); // times differ
     REQUIRE(std::distance(fs::directory_iterator{x.at / "far"}, fs::directory_iterator{})
-            <= (appends ? 2 : 1)); // a log has a log of bad samples beside it, or none
+            <= (appends ? 2 : 1)); // there may be a log of bad samples next to a log
   }
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("outputs: a FIFO, /dev/stdout and /dev/full stay what they are") {
     x.succeed(command + words{to_file});
     const auto both = x.succeed(command + words{"/dev/stdout"});
     const auto alone = read_file(to_file);
-    REQUIRE(contains(both, alone.substr(0, 20))); // of times and speeds the rest may differ
+    REQUIRE(contains(both, alone.substr(0, 20))); // after that, times and speeds may differ
     REQUIRE(both.size() > 2 * 20);
 
     fs::create_symlink("/dev/full", x.at / "full");
@@ -87,9 +87,9 @@ TEST_CASE("outputs: a file that reaches its size limit is an error that names bo
     faulty = faulty + words{"--fault", "throw:" + std::to_string(i)};
   const struct {
     words command;
-    /// Of what the error names.
+    /// A part of the name that the error has.
     std::string file;
-    /// A trace just ends there, with a notice.
+    /// The exit code; 0 for a trace, which just ends there with a notice.
     int code = 1;
   } cases[] = {
       {{"make-data", "DIR/data", "--samples", "10", "--shards", "1"}, "data/"},
@@ -120,7 +120,7 @@ TEST_CASE("outputs: a file that reaches its size limit is an error that names bo
     for (auto& word : command)
       if (word.starts_with("DIR"))
         word.replace(0, 3, bench.at.path());
-    // In units of 512 bytes. Short errors have room.
+    // In units of 512 bytes: there is room for short errors.
     const auto found = bench.leat(command, "ulimit -f 2; exec <'" + (bench.at / "lines") + "';");
     CAPTURE(command, found.code, found.errors);
     CHECK(found.code == x.code);

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-// What `leat replay` shows of a step is what a job with the same options handed over there, also
-// where an operator meets a bad sample and where the job changed weights.
+// What `leat replay` shows of a step is what a job with the same options handed over there, also if
+// an operator meets a bad sample or the job changed weights.
 
 namespace leat::test::replay_test {
 namespace {
@@ -40,7 +40,7 @@ public:
     std::ofstream{at / "job.leat"} << text;
   }
 
-  /// Each of the job's steps that the log has, with and without images.
+  /// Checks each of the job's steps in the log, with and without images.
   void check_steps(const words& options, const words& length) {
     const words job{"--pipeline", at / "job.leat"};
     succeed(words{"run"} + job + options + length + words{"--workers", "2", "--log", at / "log"});
@@ -56,7 +56,7 @@ public:
       REQUIRE(shown.at("images").size() == batch.rows.size());
       for (const auto& row : batch.rows)
         REQUIRE(std::filesystem::exists(images + "/" + std::to_string(row.position) + ".png"));
-      // Without images nothing but the order is known: what is masked is among the rows.
+      // Without images only the order is known, so masked rows are among the rows.
       const auto due = rows_of(logged_batch{ask(replay)});
       for (const auto& row : rows_of(batch))
         REQUIRE(std::find(due.begin(), due.end(), row) != due.end());

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 // A job that is broken off and resumed hands over what an unbroken one does, from exactly the step
-// that its snapshot names; a job that cannot be resumed says why and does no harm.
+// that its snapshot names; a job that cannot be resumed reports why and does no harm.
 
 namespace leat::test::resume_test {
 namespace {
@@ -47,8 +47,8 @@ public:
     return sum.text();
   }
 
-  /// Runs to the end and checks that the log's last attempt is everything that was due from
-  /// `first`.
+  /// Runs to the end and checks that the log's last attempt has everything that was due from
+  /// `first` on.
   void finish_from(step_key first, std::uint64_t workers, std::uint64_t world_size) {
     const auto log = at / "finish.log";
     std::filesystem::remove(log);
@@ -109,7 +109,7 @@ TEST_CASE("resume: from a state of the first batch, of an epoch's end, and taken
     const auto end = std::to_string(steps);
     x.succeed(x.run(2, 2, {"--steps", end, "--snapshot-every", end}));
     REQUIRE(x.next_step() == step_of(steps));
-    // Restored without a step, in another shape; then saved there again.
+    // Restores without a step, in another shape, and saves there again.
     for (std::uint64_t world_size : {3, 1}) {
       auto summary = x.ask(x.run(1, world_size, {"--resume", "--steps", end}));
       REQUIRE(summary["samples"] == 0);
@@ -281,7 +281,7 @@ TEST_CASE("resume: a store that is full or not a directory is a clear error, and
   resume_bench x;
   x.succeed(x.run(1, 2, {"--steps", "4"}));
   const auto before = x.files();
-  // No file can grow by a byte; what the command says goes through a pipe.
+  // No file can grow by a byte; the command's output goes through a pipe.
   const auto errors = x.at / "errors";
   for (std::uint64_t workers : {0, 1}) {
     auto full = run_process(

@@ -16,7 +16,7 @@
 namespace leat::save_kill_test {
 namespace {
 
-/// Saves step after step and tells each finished one through the pipe. Never returns.
+/// Saves step after step, and writes the number of each finished one to the pipe. Never returns.
 [[noreturn]] void save_forever(const std::filesystem::path& directory, int pipe,
                                std::uint64_t first) {
   snapshot_store store{directory};
@@ -32,7 +32,7 @@ namespace {
   }
 }
 
-/// The same with one file for each set.
+/// The same with one file per set.
 [[noreturn]] void save_jobs_forever(const std::filesystem::path& directory, int pipe,
                                     std::uint64_t first) {
   for (std::uint64_t step = first;; ++step) {
@@ -42,7 +42,7 @@ namespace {
   }
 }
 
-/// The step that a process told last before it was killed; `finished` if it told none.
+/// The step that a process reported last before it was killed; `finished` if it reported none.
 template <class Save>
 std::uint64_t last_before_death(Save save, const std::filesystem::path& at, std::uint64_t finished,
                                 int attempt, std::mt19937& random) {

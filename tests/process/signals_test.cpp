@@ -13,15 +13,16 @@
 #include <string>
 #include <thread>
 
-// Ends jobs by signals; what they handed over and what a resume hands over must be what an unbroken
-// run has.
+// Ends jobs by signals; what they handed over, together with what a resume hands over, must be what
+// an unbroken run has.
 
 namespace leat::test::signals_test {
 namespace {
 
 using std::chrono::milliseconds;
 
-/// Only files say what a process does. It may be so just before the process ends.
+/// Polls, as only files show what a process does. The condition may become true just before the
+/// process ends.
 template <class Condition>
 void wait_until(const child_process& child, Condition is_so) {
   for (;;) {
@@ -54,7 +55,7 @@ public:
     wait_until([&] { return contains(read_file(errors()), "the job ends after its batch"); });
   }
   outcome end() { return {child_->wait(), read_file(output()), read_file(errors())}; }
-  /// The same; a job that does not end is killed.
+  /// Like end(), but kills a job that does not end in time.
   outcome end_within(std::chrono::seconds time) {
     const auto limit = std::chrono::steady_clock::now() + time;
     while (child_->is_running() && std::chrono::steady_clock::now() < limit)
@@ -165,7 +166,7 @@ TEST_CASE("command: a signal ends a job that waits for standard input, and no li
   }
 }
 
-/// While it lives, this thread and the processes that it starts have one core.
+/// While this lives, this thread and the processes that it starts have one core.
 class one_core {
 public:
   one_core() {
@@ -218,7 +219,7 @@ TEST_CASE("command: a second signal ends a job at once") {
   REQUIRE(ended.output.empty());
 }
 
-/// Whether a process leaves this signal to a thread of its own.
+/// Whether the process's main thread blocks this signal, which a thread for signals then gets.
 bool is_blocked(const std::string& process, int signal) {
   std::istringstream status{read_file("/proc/" + process + "/status")};
   for (std::string line; std::getline(status, line);)
@@ -231,7 +232,7 @@ TEST_CASE("command: a signal before there is a job ends the command at once") {
   for (const int signal : {SIGINT, SIGTERM}) {
     CAPTURE(signal);
     command_bench x;
-    const auto fifo = x.at / "fifo"; // nobody reads from it: opening it takes for ever
+    const auto fifo = x.at / "fifo"; // nobody reads from it, so opening it never returns
     REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
     const auto process = x.at / "process";
     const words shell{"/bin/sh", "-c", "echo $$ >'" + process + "'; exec \"$@\"", "sh",
@@ -250,7 +251,7 @@ TEST_CASE("command: a signal before there is a job ends the command at once") {
 
 TEST_CASE("command: a signal that the job was started to ignore does not end it") {
   command_bench x;
-  // Blocked in the shell's child until the job has its own thread for signals.
+  // The shell ignores the signal, and so does the job, which inherits that.
   const words job{"run", "count:200", "--global-batch", "10", "--step-time", "2"};
   const words shell{"/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh", leat_command};
   const auto log = x.at / "log";

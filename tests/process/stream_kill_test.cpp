@@ -13,7 +13,7 @@
 #include <set>
 #include <thread>
 
-// Kills jobs over streams at random moments and resumes them in another shape, until they end; what
+// Kills jobs over streams at random moments and resumes them in another shape, until they end. What
 // they trained on must be what an unbroken run trains on.
 
 namespace leat::test::stream_kill_test {
@@ -26,8 +26,8 @@ constexpr std::size_t steps = sanitized ? 400 : 1000;
 
 class killed_job {
 public:
-  /// `arguments`: those of every attempt. `step_time`: milliseconds that a step takes until all
-  /// deaths are over.
+  /// `arguments` are those of every attempt; `step_time` is how many milliseconds a step takes
+  /// until all deaths are over.
   killed_job(words arguments, unsigned seed, int step_time)
       : arguments_(std::move(arguments)), random_(seed), step_time_(step_time) {}
 
@@ -56,14 +56,14 @@ public:
     REQUIRE(finished.code == 0);
   }
 
-  /// Every attempt resumed at a step that the previous one had reached, and continued without a gap
-  /// or an error as far as it got.
+  /// Checks that every attempt resumed at a step that the previous one had reached, and continued
+  /// without a gap or an error as far as it got.
   void check_attempts(const batch_table& order) const {
     auto reached = order.begin();
     for (const auto& x : attempts_of(log())) {
       const std::uint64_t world_size = x.header.at("world_size");
       auto batches = x.batches;
-      // Steps that not all ranks had reached when they died.
+      // Drops steps that not all ranks had reached when they died.
       batches.erase(batches.end() - static_cast<std::ptrdiff_t>(batches.size() % world_size),
                     batches.end());
       if (batches.empty())
@@ -74,7 +74,7 @@ public:
     }
     REQUIRE(reached == order.end());
   }
-  /// The command's own audit, digests included.
+  /// Runs the command's own audit, digests included.
   void verify(const std::string& order) const {
     const auto report = bench.verify({order, log()});
     CAPTURE(report);
@@ -87,7 +87,7 @@ public:
   command_bench bench;
 
 private:
-  /// Less than the lines of its ranks, more than what stands before them.
+  /// Less than the lines of a batch's ranks, and more than the header before them.
   static constexpr std::uintmax_t bytes_of_a_batch = 1000;
 
   std::uintmax_t log_bytes() const {
@@ -169,7 +169,7 @@ TEST_CASE("kill: two filtered, buffered streams, mixed and packed, with 50 death
          ".batch(48, lanes=24, end=\"cycle\")\n";
   const words job{"--pipeline", data / "job.leat", "--steps", std::to_string(steps)};
 
-  // On a machine that runs jobs faster than tests kill them, with longer steps.
+  // Longer steps for a machine on which jobs end before the test has killed them often enough.
   std::optional<killed_job> made;
   for (int step_time = 2; !made || !made->kill_often(); step_time *= 4)
     made.emplace(job, seed, step_time);
@@ -224,7 +224,7 @@ private:
   std::thread thread_;
 };
 
-/// Puts a file in the place of standard input.
+/// Replaces standard input by a file.
 class standard_input_from_file {
 public:
   explicit standard_input_from_file(const std::string& file)

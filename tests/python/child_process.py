@@ -1,4 +1,4 @@
-"""Programs that tests begin and talk to; one that hangs is ended, and explains itself."""
+"""Programs that tests start and talk to; one that hangs is ended, and prints where."""
 
 import contextlib
 import os
@@ -14,15 +14,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-# Seconds after which a program hangs: many more than it takes on a machine that does a lot else.
+# Seconds after which a program counts as hanging: many more than it takes on a busy machine.
 PATIENCE = 150.0
-# Python 3.12 and later do so beside threads.
+# Python 3.12 and later warn about a fork if there are threads.
 FORKS_MAY_WARN = {"PYTHONWARNINGS": "ignore:This process:DeprecationWarning"}
 
 
 class ChildProcess:
-    """Where several threads of it print, each must write a line at once: print() writes a line's end apart if PYTHONUNBUFFERED
-    is set, and another thread's line may come between.
+    """If several of its threads print, each must write a line with one call: with PYTHONUNBUFFERED, print() writes the line's
+    end separately, and another thread's line may come between.
     """
 
     def __init__(self, command: Sequence[object], *, patience: float = PATIENCE, **options: Any) -> None:
@@ -36,7 +36,7 @@ class ChildProcess:
             stderr=self._errors,
             text=True,
             env={**os.environ, **FORKS_MAY_WARN, "PYTHONFAULTHANDLER": "1"},
-            start_new_session=True,  # so that all that it begins can be ended
+            start_new_session=True,  # so that everything that it starts can be ended
             **options,
         )
         self.pid = self._process.pid
@@ -67,7 +67,7 @@ class ChildProcess:
         os.kill(self.pid, signal.SIGINT)
 
     def interrupt_all(self) -> None:
-        """As a terminal does: the program and all that it began."""
+        """Sends a signal as a terminal does: to the program and all that it started."""
         os.killpg(self.pid, signal.SIGINT)
 
     def read_from(self, file: Path) -> str:
@@ -81,7 +81,7 @@ class ChildProcess:
             os.close(pipe)
 
     def write_to(self, file: Path, text: str) -> None:
-        """Once a named pipe is open at its other end."""
+        """Waits until a named pipe is open at its other end."""
         while True:
             try:
                 pipe = os.open(file, os.O_WRONLY | os.O_NONBLOCK)

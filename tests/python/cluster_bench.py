@@ -1,4 +1,4 @@
-"""Jobs of several processes for tests, and what their ranks are to have handed over together."""
+"""Jobs of several processes for tests, and what their ranks must have handed over together."""
 
 import json
 import sys
@@ -34,7 +34,7 @@ class Job:
         self._ranks: dict[int, ChildProcess] = {}
 
     def start(self, rank: int, **more: Any) -> None:
-        """With what differs from the job's options."""
+        """Starts a rank, with options that differ from the job's."""
         self._begin(rank, PROGRAM, replace(self.options, rank=rank, **more).json())
 
     def start_text(self, text: str, rank: int = 0, world_size: int = 1, **options: Any) -> ChildProcess:
@@ -52,7 +52,7 @@ class Job:
         return self._ranks[rank].lines
 
     def end(self, rank: int, code: int = 0) -> Any:
-        """What came of it: its last line, unless it was killed."""
+        """Its result: the last line, unless it was killed."""
         lines = self.lines(rank, code)
         return json.loads(lines[-1]) if lines else None
 
@@ -73,6 +73,6 @@ def whole(name: str, epochs: int = 2) -> str:
 
 
 def check_sums(ends: list[Any], name: str) -> None:
-    """Of all ranks: where all go back, rank 0 takes over the digests of the others."""
+    """The digest of all ranks: where all go back, rank 0 takes over the digests of the others."""
     assert total([x["digest"] for x in ends]) == whole(name)
     assert total([x["weights"] for x in ends]) == whole(name)

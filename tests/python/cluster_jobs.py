@@ -1,4 +1,4 @@
-"""One rank of a job of several processes, as a program: its argument has its options as JSON, its last line what came of it."""
+"""One rank of a job of several processes, as a program: its argument has its options as JSON, its last line has the result."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class Options:
     on_rank_loss: str = "back"
     # It kills itself once it has trained this step of the job, if that is not 0.
     kill_after: int = 0
-    # Its trainer was lost, and has the weights of the ranks that went on.
+    # Its trainer was lost, and takes the weights of the ranks that continued.
     comes_back: bool = False
 
     def cluster(self) -> leat.Cluster:
@@ -106,12 +106,12 @@ class Trainer:
 
 @dataclass
 class Came:
-    """What came of a rank."""
+    """The result of a rank."""
 
     began_at: int = 0
-    # Where it went on when the ranks went back, and in which call it learned of that.
+    # Where it continued when the ranks went back, and in which call it learned of that.
     regrouped: list[tuple[str, int]] = field(default_factory=list)
-    # "epoch/step" -> digest, of this process; what came twice was to be learned once more.
+    # "epoch/step" -> digest, of this process; a step that came twice had to be learned again.
     batches: dict[str, str] = field(default_factory=dict)
     refused: str = ""
     digest: str = ""
@@ -169,7 +169,7 @@ class Rank:
     def go_back(self) -> None:
         at = self.loader.position().global_step
         self.came.regrouped.append((self.call, at))
-        if self.loader.has_come_back:  # the others went on without this process, which was only slow
+        if self.loader.has_come_back:  # the others continued without this process, which was only slow
             self.loader.resume_at(self.trainer.step)
         else:
             self.trainer.load(at)

@@ -1,4 +1,4 @@
-"""SIGINT as in a shell's foreground: programs in the background ignore it, and what tests begin would inherit that."""
+"""SIGINT as in a shell's foreground: programs in the background ignore it, and what tests start would inherit that."""
 
 import signal
 

@@ -11,7 +11,7 @@ NOT_NAMES = {"operator", "requires", "if", "return", "sizeof", "decltype", "noex
 
 
 def statements(text: str) -> list[tuple[list[str], str]]:
-    """What stands at namespace level and in types, each with the heads of the blocks around it."""
+    """What is declared at namespace level and in types, each with the heads of the blocks around it."""
     found: list[tuple[list[str], str]] = []
     blocks: list[str] = []
     begin = parentheses = 0
@@ -52,12 +52,14 @@ def names_in(text: str) -> set[str]:
         said = re.sub(r"\b(public|private):", "", said).strip()
         if any(private.get(".".join(str(y) for y in inside[: i + 1]), False) for i in range(len(inside))) or not said:
             continue
+        if re.match(r"(template\s*<[^>]*>\s*)?using\b", said):
+            continue
         prefix = f"{owner}." if owner else ""
         if blocks and "enum class" in blocks[-1]:
             found |= {prefix + x.split("=")[0].strip() for x in said.split(",") if x.strip()}
-        elif (name := type_of(said)) and not said.startswith("using"):
+        elif name := type_of(said):
             found.add(prefix + name)
-        elif said.startswith(("using", "namespace", "template class", "typedef")):
+        elif said.startswith(("namespace", "template class", "typedef")):
             continue
         elif call := CALL.search(re.sub(r"requires\b.*?\)|std::function<[^;]*>(?=\s*\w+\s*(=|$))", "", said, flags=re.DOTALL)):
             found.add(prefix + call.group(1))

@@ -98,7 +98,7 @@ WAYS = {
     ),
 }
 
-# A map in processes of its own, beside the others: they end with their program, however that ends.
+# A map in processes of its own, in addition to the others: they end with their program, however that ends.
 IN_PROCESSES = f"""
 sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
 import process_jobs
@@ -112,7 +112,7 @@ FATAL = ("Fatal", "leaked", "terminate called", "Segmentation", "rethrown", "Abo
 
 @dataclass
 class Ended:
-    """One of them, and what was wrong with its end; empty if nothing was."""
+    """Runs one of them; returns what was wrong with its end, empty if nothing was."""
 
     way: str
     text: str
@@ -146,7 +146,7 @@ def end(way: str, text: str, folder: str) -> Ended:
 
 
 def run_ways(count: int, seed: int, folder: str, jobs: int | None = None) -> Iterator[Ended]:
-    """That many ends, all ways before any a second time, several at a time."""
+    """Runs that many ends, all ways once before any a second time, several at a time."""
     pick = random.Random(seed)
     names = [name for _ in range(count // len(WAYS) + 1) for name in pick.sample([*WAYS], len(WAYS))][:count]
     texts = [program(name, pick) for name in names]

@@ -1,4 +1,4 @@
-"""For programs that tests send signals to: what they say, and when they are where the signal is to come."""
+"""For programs to which tests send signals: how they report, and when they are at the place where the signal is to come."""
 
 import os
 import sys
@@ -14,12 +14,12 @@ def tell(*what: object) -> None:
 
 
 def when_in_call() -> None:
-    """Tells "ready" once the main thread stays in one call that the program itself made, or the interpreter's end."""
+    """Reports "ready" once the main thread stays in one call that the program itself, or the end of the interpreter, made."""
     threading.Thread(target=_watch, daemon=True).start()
 
 
 def when_in_call_later() -> Callable[[], object]:
-    """The same as of the result's call, which may come where no thread begins any more: at the interpreter's end."""
+    """The same once the result is called, even where no thread can start: at the end of the interpreter."""
     begins = threading.Event()
     threading.Thread(target=lambda: begins.wait() and _watch(), daemon=True).start()
     return begins.set

@@ -42,6 +42,6 @@ for epoch in range(loader.epoch, epochs):
             (directory / "new").rename(directory / "state")
         print(batch.global_step, batch.digest(), seen, len(jax.devices()), file=log, flush=True)
         if batch.global_step == last:
-            if coordinator:  # the first to die may take the others with it
+            if coordinator:  # the first process that dies may take the others with it
                 multihost_utils.sync_global_devices("all have written")
             os.kill(os.getpid(), signal.SIGKILL)

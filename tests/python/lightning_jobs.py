@@ -1,4 +1,4 @@
-"""A tiny module that notes its batches, its Trainer, and a program that trains it: on several ranks, until it is killed."""
+"""A tiny module that records its batches, its Trainer, and a program that trains it on several ranks, until it is killed."""
 
 import json
 import logging
@@ -32,7 +32,7 @@ def all_noted(batches: Any) -> list[Noted | None]:
 
 
 class Noting(lightning.LightningModule):
-    """Notes the batches of its steps."""
+    """Records the batches of its steps."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ def trainer(directory: Path, *callbacks: Any, resumes: bool = True, **options: A
 
 
 class Tell(Callback):
-    """Writes what a rank trains, line by line, and kills it behind a global step."""
+    """Writes what a rank trains, line by line, and kills it after a global step."""
 
     def __init__(self, path: str, kill_behind: int) -> None:
         self.path, self.kill_behind = path, kill_behind

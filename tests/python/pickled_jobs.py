@@ -95,5 +95,5 @@ def content(data: leat.Pipeline) -> list[Any]:
 
 
 def content_of(pickled: bytes) -> list[Any]:
-    """Of a pipeline that came from another process, and goes on to a third one."""
+    """Batches of a pipeline that came from another process and is passed on to a third one."""
     return content(pickle.loads(pickle.dumps(pickle.loads(pickled))))

@@ -23,7 +23,7 @@ def length(sample: leat.Sample) -> None:
 
 
 def every_kind(sample: leat.Sample, context: leat.Context) -> None:
-    """Fields of each kind, some of them changed, removed, or moved behind others."""
+    """Fields of each kind, some of them changed, removed, or moved after others."""
     i = number(sample)
     sample["id"] = sample.id
     sample["int"], sample["float"], sample["truth"], sample["text"] = i, i / 7, i % 2 == 0, "é" * (i % 5)
@@ -41,7 +41,7 @@ def every_kind(sample: leat.Sample, context: leat.Context) -> None:
 
 
 def change(sample: leat.Sample, context: leat.Context) -> None:
-    """Of fields that were there before, in an order that may be told."""
+    """Sets fields that were there before, in an order that shows."""
     sample["names"] = ",".join(sample.fields())
     sample["int"] = sample["int"] + context.below(3)
     sample["image"] = sample["image"][::-1].copy()
@@ -141,7 +141,7 @@ def raise_exit(_: leat.Sample) -> None:
 
 
 def kill_once(sample: leat.Sample) -> None:
-    """The first process that has a certain sample dies of it, and of one of them the second one, too."""
+    """The first process that gets a certain sample dies of it; of one of these samples the second process dies, too."""
     i = number(sample)
     sample["x"] = i
     for place in [MARK / str(i), MARK / f"{i} again"][: {70: 1, 71: 1, 300: 2}.get(i, 0)]:
@@ -173,7 +173,7 @@ def say(sample: leat.Sample) -> None:
 
 
 def wait_for_file(sample: leat.Sample) -> None:
-    """Says that it is there, and waits for an end that a test makes."""
+    """Reports that it runs, and waits until a test ends it."""
     if number(sample) == 4:
         with open(MARK / "waiting", "w") as there:
             there.write(str(os.getpid()))

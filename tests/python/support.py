@@ -22,12 +22,12 @@ COMMAND = Path(os.environ.get("LEAT_COMMAND", Path(leat.__file__).resolve().pare
 
 
 def digests(batches: Iterable[leat.Batch]) -> list[str]:
-    """Digests in the order in which the batches come: what was lost, repeated or swapped differs."""
+    """Digests in the order of the batches, so that lost, repeated or swapped ones show."""
     return [str(x.digest()) for x in batches]
 
 
 def due(data: leat.Pipeline, epoch: int = 0) -> list[str]:
-    """The digests of one epoch as an order that makes no sample gives them."""
+    """The digests of one epoch according to its order, without making samples."""
     return [str(x.digest) for x in leat.OrderPreview(data, epoch=epoch)]
 
 

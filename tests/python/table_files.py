@@ -30,7 +30,7 @@ def text(draw: random.Random) -> str:
 
 
 def column(draw: random.Random) -> tuple[Any, Maker]:
-    """A type of Arrow, and what makes values of it."""
+    """An Arrow type, and a function that makes values of it."""
     name = draw.choice(list(NUMBERS))
     of, size = NUMBERS[name], draw.randint(1, 4)
 
@@ -59,7 +59,7 @@ def column(draw: random.Random) -> tuple[Any, Maker]:
 
 
 def random_rows(draw: random.Random, files: int, rows: int) -> tuple[Any, list[list[Row]]]:
-    """A schema, and the rows of some files: their values as Python's."""
+    """A schema, and the rows of some files as Python values."""
     columns = {f"{i}": column(draw) for i in range(draw.randint(1, 5))}
     schema = pa.schema([pa.field(name, of) for name, (of, _) in columns.items()])
     counts = [draw.randint(0, rows) for _ in range(files - 1)] + [rows]
@@ -129,7 +129,7 @@ def values_of(batch: leat.Batch, name: str) -> list[Any]:
 
 
 def value_in_leat(of: Any, value: Any) -> Any:
-    """What `values_of` gives for a value of a type of Arrow."""
+    """What `values_of` gives for a value of an Arrow type."""
     if isinstance(value, str):
         return list(value.encode())
     if isinstance(value, bytes):

@@ -26,7 +26,7 @@ def job(tmp_path: Path) -> Iterator[Job]:
 
 
 def check_sets(place: Path, name: str, epochs: int = 2) -> None:
-    """The newest set and an older one go on in other worlds, without a cluster, to the same end."""
+    """Jobs of other world sizes resume from the newest set and an older one, without a cluster, and come to the same end."""
     sets = sorted(place.glob("sets/*"), key=lambda x: x.stat().st_mtime_ns)
     assert all(x.is_file() for x in sets)
     for file in {sets[0], sets[-1]}:
@@ -62,7 +62,7 @@ def test_ranks_hand_over_together_what_one_process_does(name: str, job: Job) -> 
 
 @pytest.mark.parametrize(("name", "lost"), [("dropping", 2), ("dropping", 0), ("indexed", 3)])
 def test_all_go_back_when_a_rank_is_killed(name: str, lost: int, job: Job) -> None:
-    """Rank 0 has the coordinator. The others go on in the same process, with the same loader."""
+    """Rank 0 has the coordinator. The others continue in the same process, with the same loader."""
     job.options = replace(job.options, pipeline=name)
     for rank in range(4):
         job.start(rank, kill_after=17 if rank == lost else 0)
@@ -74,7 +74,7 @@ def test_all_go_back_when_a_rank_is_killed(name: str, lost: int, job: Job) -> No
         if rank != lost:
             assert end["began_at"] == 0
             assert any(at >= WAITS_AT for _, at in end["regrouped"])
-            # No rank can know where the epoch ends while one is not there.
+            # No rank can know where the epoch ends while one is missing.
             assert name == "indexed" or {call for call, _ in end["regrouped"]} == {"next"}
     check_sums(ends, name)
     check_sets(job.place, name)
@@ -94,7 +94,7 @@ def test_a_killed_rank_comes_back_alone(name: str, job: Job) -> None:
     check_sets(job.place, name)
 
 
-# What the environment says
+# What is in the environment
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_variables_that_are_missing_or_contradict(
 
 
 def set_free_port(environment: Callable[..., None], **variables: str) -> None:
-    """Of torchrun's, one beside which leat's own is free."""
+    """A port for torchrun next to which leat's own is free."""
     for port in random.sample(range(20000, 30000), 1000):
         environment(MASTER_PORT=str(port), **variables)
         host, found = leat.Cluster.from_env().address.split(":")
@@ -266,7 +266,7 @@ def test_a_loader_without_a_cluster() -> None:
 
 
 def test_the_other_rank_has_another_pipeline(job: Job) -> None:
-    """Both are told, and next() goes on to tell it."""
+    """Both ranks learn of it, and next() keeps raising it."""
     text = """
 options.pipeline = ("dropping", "indexed")[rank]
 loader = options.loader()
@@ -283,7 +283,7 @@ for call in (loader.join, loader.next, loader.next):
 
 
 class Plain(Epochs[LeasedBatch]):
-    """As the loaders of frameworks are made."""
+    """Makes a loader as those of frameworks are made."""
 
     def __init__(self, data: leat.Pipeline, **options: Any) -> None:
         self._open(data, options)

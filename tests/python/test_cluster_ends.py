@@ -22,7 +22,7 @@ def job(tmp_path: Path) -> Iterator[Job]:
         yield Job(stack, tmp_path)
 
 
-# Waits that a signal ends
+# Waits that signals end
 
 
 @pytest.mark.parametrize("call", ["loader.restore(options.sets)", "loader.join()", "loader.next()"])
@@ -87,7 +87,7 @@ def test_ctrl_c_without_a_handler_of_the_program(job: Job) -> None:
 
 
 def test_ctrl_c_while_next_waits_for_another_rank(job: Job) -> None:
-    """Where an epoch ends is known once the other rank has come so far. Nothing is lost, and the wait can go on."""
+    """The end of an epoch is known once the other rank has come so far. Nothing is lost, and the wait can continue."""
     text = """
 loader = options.loader()
 loader.restore(options.sets)
@@ -183,7 +183,7 @@ threading.Event().wait(0.2)
         ("wait(); os._exit(4)", 4),
         ("wait(); loader.close()", 0),
         ("wait(); del loader", 0),
-        # While both are there: behind wait() the first rank's next() may wait for the second.
+        # While both are there: after wait() the first rank's next() may wait for the second.
         ("with loader: next(loader); wait()", 0),
         ("held = [next(loader)['value'] for _ in range(2)]; wait()", 0),
         ("wait(); leat.shutdown()", 0),
@@ -227,7 +227,7 @@ tell(batch["value"].shape[0], repr(loader))
 
 
 def test_a_loader_that_is_closed_and_made_again(job: Job) -> None:
-    """As if the process had been started again."""
+    """Acts as if the process had been started again."""
     text = """
 from cluster_jobs import main
 with options.loader() as loader:

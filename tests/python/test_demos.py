@@ -1,4 +1,4 @@
-"""The examples of demos/python: short, and killed in the middle they go on with the same batches and losses."""
+"""The examples of demos/python are short, and when they are killed they continue with the same batches and losses."""
 
 import os
 import re
@@ -11,7 +11,7 @@ import pytest
 
 DEMOS = Path(__file__).resolve().parents[2] / "demos" / "python"
 TWO_DEVICES = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
-# The packages that it needs, its length as an argument, the steps that this makes, and the step to kill it behind.
+# The packages that it needs, its length as an argument, the steps that this makes, and the step after which to kill it.
 CASES = {
     "gpt_training.py": (["tokenizers", "torch"], "40", 40, 24),
     "jax_training.py": (["jax"], "2", 26, 16),

@@ -19,9 +19,9 @@ import leat
 DATA = leat.count(400).shuffle(seed=1).map("x@1", lambda s: s.set("x", s.id)).batch(4)
 DUE = [str(x.digest) for x in leat.OrderPreview(DATA)]
 pick = random.Random(int(sys.argv[1]))
-loaders = []  # with the number of the next batch, the process that made it, and whether it has workers
-arrays = []  # with their bytes
-is_maimed = False  # the parent had threads or loaders of leat's when this process was forked
+loaders = []  # each with the number of the next batch, the process that made it, and whether it has workers
+arrays = []  # each with its bytes
+is_maimed = False  # whether the parent had threads or loaders of leat when this process was forked
 has_runtime = False
 told = []
 
@@ -141,13 +141,13 @@ def answer_of(way: str) -> Any:
 
 
 def test_processes_of_multiprocessing_in_every_order() -> None:
-    """With a loader here, after its end, and after a shutdown: one after the other, in both directions."""
+    """With a loader in this process, after its end, and after a shutdown: one after the other, in both directions."""
     gc.collect()  # a loader that an earlier test has left in a cycle would be forked with its threads
     leat.shutdown()
     order = [*["fork", "forkserver", "spawn"] * 2]
     random.Random(7).shuffle(order)
     for way in order:
-        assert answer_of(way) == due(DATA)  # nothing of leat's runs here
+        assert answer_of(way) == due(DATA)  # nothing of leat runs here
         loader = leat.Loader(DATA, workers=2)
         seen = [str(next(loader).digest()) for _ in range(5)]
         assert answer_of(way) == ("forked" if way == "fork" else due(DATA))

@@ -1,4 +1,4 @@
-"""Functions and sources in Python: the same batches whatever the workers, and what becomes of what they raise."""
+"""Functions and sources in Python: the same batches with any workers, and what exceptions become."""
 
 import errno
 import gc

@@ -20,7 +20,7 @@ Content = list[dict[str, Any]]
 
 
 def content(data: leat.Pipeline, **options: Any) -> Content:
-    """All that batches hold, in their order."""
+    """The whole content of batches, in order."""
     found = []
     with leat.Loader(data, **options) as loader:
         for batch in loader:
@@ -362,7 +362,7 @@ def started(tmp_path: Path, text: str) -> ChildProcess:
 
 @pytest.fixture
 def pipes(mark: Path) -> Path:
-    """Where a function says that it waits, and is told to go on."""
+    """How a function reports that it waits, and is told to continue."""
     os.mkfifo(mark / "waiting")
     os.mkfifo(mark / "go")
     return mark

@@ -29,7 +29,7 @@ nothing = leat.count(1 << 40).filter(leat.key_matches("none*")).batch(4)
 
 
 def interrupted(text: str, *arguments: str, signals: int = 1, code: int = 0, when: str = "ready") -> list[str]:
-    """The lines that a program prints which gets SIGINT at each line that says `when`."""
+    """The lines that a program prints that gets SIGINT at each line that is `when`."""
     lines = []
     with ChildProcess([sys.executable, "-c", HEAD + text, *arguments]) as child:
         while signals > 0:
@@ -148,7 +148,7 @@ try:
     when_in_call()
     {call}
     while True:
-        time.sleep(0.01)  # a destructor cannot raise: it comes at once after it
+        time.sleep(0.01)  # a destructor cannot raise: the exception comes right after it
 except KeyboardInterrupt:
     tell("interrupted", batches[1].step, batches[1]["value"].shape)
 go.set()
@@ -257,7 +257,7 @@ tell(seen == [*range(10)])
 
 @pytest.mark.parametrize("call", ["size()", "batches_per_epoch()"])
 def test_shards_that_are_indexed(call: str, tmp_path: Path) -> None:
-    """Without a handler of progress. If the machine was faster than the signal, with more shards."""
+    """Without a handler of progress. Repeats with more shards if the machine was faster than the signal."""
     write_tar(tmp_path / "one.tar", [(f"{i}.txt", b"text") for i in range(300)])
     for number in (2000, 8000, 32000):
         folder = tmp_path / str(number)
@@ -268,7 +268,7 @@ def test_shards_that_are_indexed(call: str, tmp_path: Path) -> None:
 def wake():
     while not (os.path.exists(sys.argv[2]) and os.listdir(sys.argv[2])):
         time.sleep(0.001)
-    os.kill(os.getpid(), signal.SIGINT)  # a test that heard of it would be late
+    os.kill(os.getpid(), signal.SIGINT)  # waiting for a report of it would be too late
 waker = threading.Thread(target=wake)
 waker.start()
 try:

@@ -1,4 +1,4 @@
-"""leat.jax: global arrays hold exactly what is due, and a job killed on some processes goes on on others."""
+"""leat.jax: global arrays hold exactly what is due, and a job that is killed continues on another number of processes."""
 
 import os
 import pickle
@@ -23,7 +23,7 @@ INDEXED = leat.count(103).shuffle(seed=5).batch(12)
 
 
 def with_state() -> leat.Pipeline:
-    """Text alone, so that other processes can make it."""
+    """Only text, so that other processes can make it."""
     return leat.count(300).shuffle(seed=2).filter(leat.key_hash(70)).shuffle_buffer(24, seed=4).batch(12, lanes=4, end="mask")
 
 
@@ -82,7 +82,7 @@ def test_a_state_at_every_batch_goes_on_with_the_next_one(data: leat.Pipeline) -
     behind = leat.jax.Loader(data, epochs=3)
     for _ in behind:
         pass
-    state = behind.state_dict()  # behind the loop: a whole epoch follows
+    state = behind.state_dict()  # after the loop: a whole epoch follows
     again = leat.jax.Loader(data, epochs=3)
     again.load_state_dict(state)
     assert [str(x.digest()) for x in again] == wanted[1]

@@ -33,7 +33,7 @@ DATA = leat.count(4 * BATCHES).shuffle(seed=3).map("fill@1", fill).batch(4)
 
 
 class Cycle:
-    """What only the garbage collector drops."""
+    """A cycle, which only the garbage collector drops."""
 
     alive = most_alive = 0
 
@@ -82,7 +82,7 @@ def ways_to_hold() -> list[Callable[[leat.Batch], tuple[Any, Callable[[Any], byt
 
 
 class Droppers:
-    """Threads that look at what is held once more, and drop it."""
+    """Threads that check what is held once more, and drop it."""
 
     def __init__(self) -> None:
         self.changed = 0

@@ -30,7 +30,7 @@ def loader(name: str = "indexed", **options: Any) -> Any:
 
 
 def checkpoints(directory: Path) -> list[tuple[int, Path]]:
-    """By the steps that they were written after."""
+    """The checkpoints by the steps after which they were written."""
     found = [(int(re.search(r"step=(\d+)", x.name)[1]), x) for x in directory.glob("*.ckpt")]  # type: ignore[index]
     return sorted(found)
 
@@ -115,7 +115,7 @@ def test_limits_and_accumulation(name: str, tmp_path: Path) -> None:
     module = Noting()
     trainer(tmp_path, saving(tmp_path, every_n_train_steps=1), **options).fit(module, loader(name))
     assert module.trained == expected
-    batches = [2, 4, 5, 7, 9, 10, 12, 14, 15]  # those after which the optimizer makes a step
+    batches = [2, 4, 5, 7, 9, 10, 12, 14, 15]  # the batches after which the optimizer makes a step
     assert [step for step, _ in checkpoints(tmp_path)] == list(range(1, 10))
     for step, path in checkpoints(tmp_path):
         rest = Noting()
@@ -188,7 +188,7 @@ def test_loaders_that_are_asked_for_early(tmp_path: Path) -> None:
 
 
 def test_checkpoints_that_are_read_after_the_loaders_were_iterated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As under FSDP, with loaders that are asked for early."""
+    """As under FSDP, with loaders that are requested early."""
     from lightning.pytorch.strategies import SingleDeviceStrategy
 
     monkeypatch.setattr(SingleDeviceStrategy, "restore_checkpoint_after_setup", True)
@@ -263,7 +263,7 @@ def test_predict_gives_each_row_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("precision", ["32-true", "bf16-true"])
 def test_batches_keep_what_they_know(precision: Any, tmp_path: Path) -> None:
-    """With "bf16-true" Lightning makes a new dict of each."""
+    """With "bf16-true" Lightning makes a new dict of each batch."""
 
     class Looking(Noting):
         def training_step(self, batch: Any, index: int) -> Any:
@@ -431,11 +431,11 @@ def test_two_ranks(tmp_path: Path) -> None:
     assert sorted(rows) == sorted(row for x in leat.Loader(DATA["indexed"](), epochs=1) for row in x.ids())
     for rank in ranks:
         assert "has begun as rank 0 of 1" in rank["problem"]
-        assert rank["given"] == due("indexed", 1)  # the program said that it is for every rank
+        assert rank["given"] == due("indexed", 1)  # the program gave every rank the whole
 
 
 def run_job(ranks: int, by: str, job: dict[str, Any]) -> None:
-    """The program of lightning_jobs, on ranks that Lightning starts itself, or that are there as torchrun starts them."""
+    """The program of lightning_jobs, on ranks that Lightning starts itself, or that exist already, as under torchrun."""
     killed = job["kill_behind"] >= 0
     environment = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
     environment |= {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -492,7 +492,7 @@ def test_killed_and_resumed_with_other_ranks_and_workers(make: Any, kills: tuple
     trained: list[Noted] = []
     path = None
     for i, (ranks, kill_behind) in enumerate(zip((1, 2, 1), (*kills, -1), strict=True)):
-        # Started by torchrun, a loader that must talk to its peers is made in a hook, behind the start of torch.distributed.
+        # Under torchrun, a loader that must talk to its peers is made in a hook, after the start of torch.distributed.
         job = {
             "pipeline": str(tmp_path / "pipeline"),
             "checkpoints": str(tmp_path / f"checkpoints-{i}"),
@@ -506,6 +506,6 @@ def test_killed_and_resumed_with_other_ranks_and_workers(make: Any, kills: tuple
         trained = [*trained, *global_batches(tmp_path / f"told-{i}", ranks)]
         if kill_behind >= 0:
             step, found = checkpoints(tmp_path / f"checkpoints-{i}")[-1]
-            assert len(trained) - step in (1, 2, 3)  # killed behind a checkpoint, so that batches are trained once more
+            assert len(trained) - step in (1, 2, 3)  # killed after a checkpoint, so that batches are trained once more
             trained, path = trained[:step], str(found)
     assert trained == expected

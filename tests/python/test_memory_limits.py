@@ -1,4 +1,4 @@
-"""A process that may have little more memory: a job ends with success or with an error. The interpreter loads leat, and what
+"""In a process that may have little more memory, a job ends with success or with an error. The interpreter loads leat, and what
 exceptions need, later than a command does, so the C library makes what each thread needs of them at its first use.
 """
 

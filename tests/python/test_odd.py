@@ -1,4 +1,4 @@
-"""Odd files, each of which stands for a class: what the command says of them and reads, and Python as well."""
+"""Odd files, each of which stands for a class: what the command, and Python, report of them and read."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ TEXTS = '.map("default_field@1", field="text", value="none").map("select@1", fie
 
 
 class Case(NamedTuple):
-    """A pipeline, in which FILE stands for the file: either it reads so many rows, or its error has all of these."""
+    """A pipeline, in which FILE stands for the file: either it reads so many rows, or its error contains all of these."""
 
     file: str
     text: str
@@ -98,7 +98,7 @@ def told() -> Iterator[list[str]]:
 
 
 def copied(name: str, folder: Path) -> Path:
-    """A copy, since indexes are made beside the files; folders are in an archive, *.gz is made of what is there."""
+    """A copy, since indexes are made next to the files; folders are in an archive, and *.gz is made from what is there."""
     if name.startswith("F"):
         with tarfile.open(ODD / "F01-folders.tar") as archive:
             archive.extractall(folder, filter="fully_trusted")

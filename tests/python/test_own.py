@@ -12,7 +12,7 @@ from support import first, png, write_tar
 
 
 class Numbers:
-    """A program's own loader: 7 batches an epoch."""
+    """A program's own loader: 7 batches per epoch."""
 
     def __init__(self) -> None:
         self.epoch = self.at = self.taken = 0

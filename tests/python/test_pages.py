@@ -1,4 +1,4 @@
-"""The Python of documents runs as it stands: all blocks of a page, in order, in one process and an empty directory."""
+"""The Python code of documents runs as it is: all blocks of a page, in order, in one process and an empty directory."""
 
 import os
 import re
@@ -22,7 +22,7 @@ PAGES = {
 }
 
 
-# What a page leaves to its reader.
+# Code that a page leaves to its reader.
 BEFORE = {
     "python-torch.md": "seen = []\ndef train(x, y):\n    seen.append((tuple(x.shape), len(y)))\n",
 }
@@ -57,7 +57,7 @@ def test_blocks_of_a_page_run(page: str, tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
 
 
-# Parts of a program in a cluster; what takes the package xxhash.
+# Pages with parts of a program in a cluster, or that need the package xxhash.
 PARTS = {"cluster.md", "digest.md"}
 
 

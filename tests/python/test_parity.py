@@ -1,4 +1,4 @@
-"""All of leat's C++ names are in Python, or it is written here why not."""
+"""All of leat's C++ names are in Python, or the reason why not is here."""
 
 import ast
 import fnmatch
@@ -151,6 +151,19 @@ REASONS = {
     "table_reader*": "two functions: what register_table_reader takes",
     "table_options.29": "a part of a default value, not a name",
     "white_space": "enumerators are text",
+    "function_type*": "what the functions of the module are made from",
+    "function_parameter*": "what the functions of the module are made from",
+    "describe_function": "what the functions of the module are made from",
+    "parameter_form*": "what the functions of the module are made from",
+    "parameter_range*": "what the functions of the module are made from",
+    "percentage": "a parameter of function_type",
+    "length": "a parameter of function_type",
+    "field": "a parameter of function_type",
+    "share": "a parameter of function_type",
+    "maps": "lists of function_type",
+    "predicates": "lists of function_type",
+    "flat_maps": "lists of function_type",
+    "scans": "lists of function_type",
     "unicode_form": "enumerators are text",
     "runtime_core": "insides",
     "batch_slot": "insides",
@@ -163,13 +176,14 @@ REASONS = {
     "cluster_observer*": "the command: leat cluster status",
     "cluster_report*": "the command: leat cluster status --json",
     "cluster_phase*": "the command: leat cluster status --json",
-    "job_place*": "the command: leat cluster status --json",
+    "job_position*": "the command: leat cluster status --json",
     "rank_state*": "the command: leat cluster status --json",
     "rank_report*": "the command: leat cluster status --json",
     "waiting_report*": "the command: leat cluster status --json",
     "ranks_wanted*": "the command: leat cluster status --json",
     "loader_job": "insides",
     "loader_seat": "insides",
+    "drill": "FaultDrill",
     "rank_loss*": "enumerators are text",
 }  # fmt: skip
 

@@ -650,7 +650,7 @@ def test_sources_can_be_mixed_and_zipped(tmp_path: Path) -> None:
 
 
 def test_row_groups_are_written_by_whom_they_are(tmp_path: Path) -> None:
-    """Files without a schema of Arrow in them, as programs other than pyarrow write them."""
+    """Files without an Arrow schema in them, as programs other than pyarrow write them."""
     table = pa.table({"n": pa.array([1, 2, 3], pa.int32()), "text": ["a", "b", "c"], "list": [[1], [], [2, 3]]})
     pq.write_table(table, tmp_path / "plain.parquet", store_schema=False, version="1.0", data_page_version="2.0")
     batch = one(leat.parquet(str(tmp_path / "plain.parquet")), 3)

@@ -36,7 +36,7 @@ def test_functions_that_others_cannot_import_are_refused_when_pickled() -> None:
     for function in (lambda sample: None, inner):
         with pytest.raises(leat.InvalidArgument, match=r'pipeline with the map "own@1" was to be pickled.*cannot import'):
             pickle.dumps(leat.count(8).map("own@1", function).batch(4))
-    # Those that both processes register need nothing but the text.
+    # For names that both processes register, the text suffices.
     leat.register_map("known@1", lambda parameters: leat.MapStage("known@1", lambda sample: None))
     data = leat.parse_pipeline('count(8).map("known@1").batch(4)')
     assert pickle.loads(pickle.dumps(data)) == data

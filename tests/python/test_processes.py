@@ -121,7 +121,7 @@ print(seen == [*range(40)])
 
 
 def test_exits_in_the_middle_of_an_epoch_with_python_maps_running(tmp_path: Path) -> None:
-    """A few of what tests/python/exits does: each way once."""
+    """A part of what tests/python/exits does: each way once."""
     seed = random.SystemRandom().randrange(1 << 30)
     print("seed", seed)
     for x in run_ways(len(WAYS), seed, str(tmp_path)):

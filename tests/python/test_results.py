@@ -1,4 +1,4 @@
-"""What functions return, and what becomes of it; values that would lose something as fields."""
+"""What functions return, and what that becomes; values that would lose something as fields."""
 
 import functools
 import re
@@ -19,7 +19,7 @@ def error_of(data: leat.Pipeline) -> str:
     return str(raised.value)
 
 
-# Those that are called without reaching Python's code have no traceback.
+# Exceptions of calls that do not reach Python code have no traceback.
 @pytest.mark.parametrize(
     ("made", "text"),
     [

@@ -1,4 +1,4 @@
-"""What Python is given to read where no plain file stands: a pipe would be waited for."""
+"""Python's inputs that are not plain files: opening a pipe would wait for its writer."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Functions that never return: the program that uses them ends all the same, and so do their processes."""
+"""Functions that never return: the program that uses them ends nevertheless, and so do their processes."""
 
 import os
 import select
@@ -57,7 +57,7 @@ def wait_for_end_of(pid: int) -> None:
 @pytest.mark.parametrize("processes", [0, 1, 3])
 @pytest.mark.parametrize("stage", ["map", "filter"])
 def test_a_program_whose_function_hangs_exits_after_the_error(tmp_path: Path, processes: int, stage: str) -> None:
-    # The first sample of a process waits until that has begun, which takes a while where cores are busy.
+    # The first sample of a process waits until the process has started, which takes a while if cores are busy.
     program, place = begin(tmp_path, processes, stage, 4 if processes else 0.5)
     _, errors = program.communicate(timeout=60)
     assert program.returncode == 1, errors

@@ -77,7 +77,7 @@ def in_batches(documents: Path, tokenizer: Any, **options: Any) -> leat.Pipeline
 
 
 def tokens_of(loader: leat.Loader) -> list[list[list[int]]]:
-    """By batch and row; rows without a sample are left out."""
+    """Tokens by batch and row, without rows that have no sample."""
     return [[row.tolist() for row, good in zip(batch["tokens"], batch.valid, strict=True) if good] for batch in loader]
 
 
@@ -293,7 +293,7 @@ def test_other_processes_tokenize_alike(documents: Path, saved: Path, way: Any, 
     context = multiprocessing.get_context(way)
     results = context.Queue()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # about a fork while there are threads
         child = context.Process(target=read_all, args=(data, results))
         child.start()
     try:

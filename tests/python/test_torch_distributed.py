@@ -15,7 +15,7 @@ EPOCHS = 2
 
 
 def run(name: str, directory: str, stop: int | None, resumed: bool) -> tuple[list[Any], Any, Any]:
-    """Batches up to a step of the job, with a checkpoint there; or from one."""
+    """Batches up to a step of the job, with a checkpoint there, or from a checkpoint on."""
     import torch.distributed.checkpoint as dcp
 
     loader = leat.torch.DataLoader(DATA[name](), workers=1)

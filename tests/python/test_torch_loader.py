@@ -77,7 +77,7 @@ def test_fields_are_tensors_over_the_memory_of_the_batch() -> None:
             "text": b"t%d" % record,
         }
 
-    # The first sample decides the shapes, so that a second length makes the field ragged only if a stage says so.
+    # The first sample decides the shapes, so a second length makes the field ragged only if a stage says so.
     data = leat.from_function("rows@1", 8, read).batch(4, fields=["x", "text"])
     batch = next(iter(DataLoader(data, workers=0)))
     assert dict(batch).keys() == {"x", "text"}

@@ -1,4 +1,4 @@
-"""Who says which rank a process is, and in which order they are asked."""
+"""Where the rank of a process comes from, and in which order the places are tried."""
 
 import logging
 from typing import Any
@@ -13,7 +13,7 @@ SLURM = {"SLURM_PROCID": "5", "SLURM_NTASKS": "8"}
 
 
 class Mesh:
-    """As much of a DeviceMesh as is asked."""
+    """As much of a DeviceMesh as is used."""
 
     def __init__(self, sizes: dict[str, int], at: dict[str, int]) -> None:
         self._sizes, self._at = sizes, at

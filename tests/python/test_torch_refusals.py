@@ -1,4 +1,4 @@
-"""A bare loader inside something that would give its batches out once more: refused, in one sentence."""
+"""A bare loader inside something that would hand out its batches once more is refused, in one sentence."""
 
 import os
 import pickle
@@ -42,7 +42,7 @@ PLACES = ({}, {"rank": 0, "world_size": 1}, {"rank": 0, "world_size": 2}, {"rank
 
 
 def in_a_fresh_process() -> None:
-    """Where nothing of leat's has run: workers that are forked here could have no loaders otherwise."""
+    """In a process where nothing of leat has run: otherwise workers that are forked there could have no loaders."""
     for place in PLACES:
         try:
             rows(Inside(**place), 2)

@@ -45,6 +45,6 @@ def test_processes_that_torchrun_starts_again(tmp_path: Path, monkeypatch: pytes
         ended = launcher.end()
     assert ended.returncode == 0, ended.stderr
     ends = [json.loads((tmp_path / f"end.{rank}.json").read_text()) for rank in range(2)]
-    # At a stored set: at least the one that all ranks waited for.
+    # At a stored set: at least the one for which all ranks waited.
     assert ends[0]["began_at"] == ends[1]["began_at"] >= WAITS_AT, ended.stderr
     check_sums(ends, "dropping")

@@ -20,7 +20,7 @@ ROWS = 3
 
 
 def dice() -> list[float]:
-    """What an augmentation might draw."""
+    """Random numbers as an augmentation might draw them."""
     return [random.random(), float(np.random.rand()), float(torch.rand(1))]
 
 
@@ -36,7 +36,7 @@ class Items(torch.utils.data.Dataset):  # type: ignore[misc,name-defined]
 
 
 class CountedItems(Items):
-    """Says of each item which one of its worker's it is."""
+    """Gives each item its number among those of its worker."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Plain(torch.utils.data.IterableDataset):  # type: ignore[misc,name-defined
 
 
 class Shuffled(torch.utils.data.IterableDataset):  # type: ignore[misc,name-defined]
-    """By its worker's random numbers, without a state."""
+    """Draws from its worker's random numbers, without a state."""
 
     def __iter__(self) -> Iterator[Any]:
         found = of_worker(17)
@@ -111,7 +111,7 @@ class _IteratorWithState:
         return self.items[self.at[0] - 1], random.random() if torch.utils.data.get_worker_info() else 0
 
     def state_dict(self) -> dict[str, Any]:
-        return {"at": self.at}  # which goes on to change
+        return {"at": self.at}  # which will change
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.at = state["at"]
@@ -219,7 +219,7 @@ def list_of(x: Any) -> Any:
 
 
 def stored(state: dict[str, Any]) -> Any:
-    """As a checkpoint gives it back: of plain types."""
+    """A state as a checkpoint gives it back, of plain types."""
     file = io.BytesIO()
     torch.save(state, file)
     file.seek(0)
@@ -363,7 +363,7 @@ def test_iter_of_a_dataset_is_called_once(workers: int) -> None:
 
 
 class _Slow(torch.utils.data.Dataset):  # type: ignore[misc,name-defined]
-    """Its first item comes once a file is there."""
+    """Gives its first item once a file exists."""
 
     def __init__(self, file: Any) -> None:
         self.file = file

@@ -57,7 +57,7 @@ def plain_types(batch: Any) -> Any:
 
 
 def stored(state: dict[str, Any]) -> Any:
-    """As a checkpoint gives it back."""
+    """A state as a checkpoint gives it back."""
     file = io.BytesIO()
     torch.save(state, file)
     file.seek(0)

@@ -83,7 +83,7 @@ def arguments(output: Path, **options: Any) -> Any:
     return transformers.TrainingArguments(output_dir=str(output), **{**plain, **options})
 
 
-# What is trained
+# What the tests train
 
 
 def digest(rows: Any) -> int:
@@ -118,7 +118,7 @@ class Recording(leat.transformers.Trainer):  # type: ignore[misc]
 
 
 class Watch(transformers.TrainerCallback):  # type: ignore[misc,name-defined]
-    """Keeps the epochs that are shown; stops, by what it is told, behind a step."""
+    """Keeps the epochs that are shown; stops after a given step."""
 
     def __init__(self, stop: int | None = None, stopping: Callable[[], None] | None = None) -> None:
         self.epochs: list[tuple[int, float]] = []
@@ -141,7 +141,7 @@ def kill() -> None:
 
 
 def train(name: str, output: Path, stop: int | None = None, resume: Any = None, **options: Any) -> tuple[list[Any], list[Any]]:
-    """What is trained until the end or the step, and the epochs that are shown."""
+    """What is trained until the end or the given step, and the epochs that are shown."""
     watch = Watch(stop, kill)
     length = {"num_train_epochs": 3} if name == "indexed" else {"max_steps": 30}
     often = {"save_strategy": "steps", "save_steps": 4, "gradient_accumulation_steps": 2}
@@ -494,7 +494,7 @@ def test_an_evaluation_is_the_same_each_time_and_of_any_length_of_batches(tmp_pa
     with pytest.raises(leat.InvalidArgument, match="iterated again"):
         iter(loader)
     loader.close()
-    # The gatherer is the Trainer's own again, for a dataset of its own.
+    # For a dataset of the Trainer's own, its own gatherer is back.
     rows = [{"x": np.array([float(i)], np.float32), "labels": i % 3} for i in range(7)]
     assert len(trainer.predict(rows).predictions) == 7
 

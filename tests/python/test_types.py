@@ -1,4 +1,4 @@
-"""The stub of the module: what type checkers know of it is what there is."""
+"""The stub of the module: what type checkers know of the module is what exists."""
 
 import os
 import re
@@ -87,7 +87,7 @@ def test_programs_are_checked(tmp_path: Path, cache: str) -> None:
 
 def test_the_package_is_strict(cache: str) -> None:
     files = [x for x in sorted(PACKAGE.glob("*.py*")) if x.suffix in (".py", ".pyi") and x.stem not in FRAMEWORKS]
-    # By name: of a file in site-packages mypy would take its neighbours for the program's own.
+    # By module name: given a file in site-packages, mypy would take its neighbours for the program's own.
     modules = [f"--module=leat.{x.stem}".removesuffix(".__init__") for x in files]
     assert "Success" in (found := run("mypy", "--strict", "--follow-imports=silent", cache, *modules)), found
 

@@ -1,4 +1,4 @@
-"""Calls whose arguments do not fit say which, and what to do; options are documented; texts speak no C++."""
+"""Calls whose arguments do not fit report which, and what to do; options are documented; texts contain no C++."""
 
 import inspect
 import re

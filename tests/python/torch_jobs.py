@@ -58,7 +58,7 @@ def _rank(what: Callable[..., Any], rank: int, world_size: int, directory: str, 
         RANK=str(rank),
         WORLD_SIZE=str(world_size),
         LOCAL_RANK=str(rank),
-        MASTER_ADDR="127.0.0.1",  # asked for by Accelerate, which finds the group that is there
+        MASTER_ADDR="127.0.0.1",  # required by Accelerate, which then finds the existing group
         MASTER_PORT="29500",
         GLOO_SOCKET_IFNAME="lo",
         OMP_NUM_THREADS="1",

@@ -46,7 +46,7 @@ public:
     }
   }
 
-  /// Does nothing once its end was waited for: kill(2) takes -1 for all processes of the machine.
+  /// Does nothing after wait(): kill(2) would take the -1 for all processes of the machine.
   void signal(int x) const {
     if (pid_ > 0)
       ::kill(pid_, x);
@@ -60,7 +60,7 @@ public:
            && info.si_pid == 0;
   }
 
-  /// Waits for the end: its exit code, or -1 after a signal.
+  /// Waits for the end; returns the exit code, or -1 after a signal.
   int wait() {
     int status = 0;
     ::waitpid(pid_, &status, 0);

@@ -1,12 +1,12 @@
 #pragma once
 
 #include "messages/cluster/hello.hpp"
-#include "messages/job_position.hpp"
 #include "runtime/cluster/coordinator_memory.hpp"
 #include "runtime/pipeline/pipeline_facts.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 
 #include <leat/error.hpp>
+#include <leat/job_position.hpp>
 #include <leat/pipeline.hpp>
 #include <leat/sources.hpp>
 
@@ -18,21 +18,22 @@
 
 namespace leat::test {
 
-/// What a coordinator keeps, in memory: several may come after each other, or at the same time.
+/// The memory of coordinators, of which there may be several, one after another or at the same
+/// time.
 class kept_in_memory final : public coordinator_memory {
 public:
   std::uint64_t begin_life(const std::string& address = {}) {
     address_ = address;
     return ++life_;
   }
-  /// As if somebody had removed the directory.
+  /// Simulates the removal of the directory.
   void remove() {
     life_ = 0;
     state_.reset();
   }
   /// Writes fail.
   std::atomic<bool> is_broken = false;
-  /// Calls throw what is no matter of a directory.
+  /// Calls throw an error that has nothing to do with a directory.
   std::atomic<bool> has_no_memory = false;
 
   std::uint64_t newest_life() override {
@@ -55,7 +56,7 @@ private:
   std::optional<found> state_;
 };
 
-/// A process, by a number of the test's.
+/// The hello of a process, which the test identifies by a number.
 inline cluster_hello hello_of(std::uint64_t process, std::optional<std::uint64_t> rank) {
   return {.version = "1",
           .token = "secret",
@@ -65,7 +66,7 @@ inline cluster_hello hello_of(std::uint64_t process, std::optional<std::uint64_t
           .rank = rank};
 }
 
-/// A rank's part of a snapshot there, as bytes.
+/// A rank's part of a snapshot at this position, as bytes.
 inline std::string part_of(std::uint64_t rank, std::uint64_t world_size, const job_position& at) {
   snapshot x;
   x.pipeline = describe(count(64).batch(4), 4);

@@ -18,12 +18,12 @@
 #include <utility>
 #include <vector>
 
-// Jobs of several processes: what the ranks have handed over in the end is what one process hands
-// over. Judged by their logs and digests.
+// Jobs of several processes. By their logs and digests: what the ranks have handed over in the end
+// is what a single process would hand over.
 
 namespace leat::test {
 
-/// The sum of what the ranks say of their batches.
+/// The sum of the digests that the ranks report.
 inline std::string sum_of(const std::vector<std::string>& digests) {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -38,11 +38,11 @@ inline std::string sum_of(const std::vector<std::string>& digests) {
   return digits.data();
 }
 
-/// The ranks of one job, each in a process of its own, or in one after the other. What a rank's
-/// processes hand over stands in one log.
+/// The ranks of one job, each in a process of its own, or in several, one after another. All
+/// processes of a rank write to one log.
 class cluster_job {
 public:
-  /// `length`: "--epochs" or "--steps", and how many.
+  /// `length`: "--epochs" or "--steps", with a number.
   cluster_job(const std::string& pipeline, words length, std::uint64_t world_size, words options)
       : world_size_(world_size), length_(std::move(length)), options_(std::move(options)) {
     std::ofstream{bench.at / "job.leat"} << pipeline << '\n';
@@ -52,11 +52,11 @@ public:
       : cluster_job(pipeline, words{"--epochs", std::to_string(epochs)}, world_size,
                     std::move(options)) {}
 
-  /// With the coordinator in rank 0.
+  /// Starts a rank; the coordinator is in rank 0.
   void start(std::uint64_t rank, const words& more = {}) {
     start_process(rank, with_coordinator(rank) + more);
   }
-  /// Options of a rank, of which rank 0 has the coordinator.
+  /// Options of a rank in a job whose rank 0 has the coordinator.
   words with_coordinator(std::uint64_t rank) const {
     return words{"--cluster", "127.0.0.1:0", "--state", bench.at / "state", "--beat", "100"}
            + seat(rank);
@@ -64,12 +64,12 @@ public:
   words seat(std::uint64_t rank) const {
     return {"--rank", std::to_string(rank), "--world-size", std::to_string(world_size_)};
   }
-  /// A process with this number and these options.
+  /// Starts a process with this number and these options.
   void start_process(std::uint64_t number, const words& more) {
     ranks_.insert_or_assign(number, launch(std::to_string(number), log_of(number), more));
   }
-  /// `name`: of its files. `before`: shell text, such as further variables. `within`: a command
-  /// that runs another one.
+  /// `name` is that of its files, `before` is shell text, such as further variables, and `within`
+  /// is a command that runs another one.
   std::unique_ptr<child_process> launch(const std::string& name, const std::string& log,
                                         const words& more, const std::string& before = "",
                                         const words& within = {}) const {
@@ -81,11 +81,11 @@ public:
             + options_ + more,
         output_of(name));
   }
-  /// One that `launch` made, as a rank that `check_end` looks at.
+  /// Takes a process that `launch` made as a rank that `check_end` checks.
   void take(std::uint64_t number, std::unique_ptr<child_process> process) {
     ranks_.insert_or_assign(number, std::move(process));
   }
-  /// It does not come back.
+  /// Kills a rank that does not come back.
   void lose(std::uint64_t rank) {
     ranks_.at(rank)->kill();
     ranks_.erase(rank);
@@ -135,20 +135,20 @@ public:
     if (digests.size() == ranks_.size())
       CHECK(sum_of(digests) == whole_digest());
   }
-  /// What a rank that ended well says; nothing if it was killed when all had ended, before it could
-  /// say what it has: its log says it.
+  /// The digest reported by a rank that ended well; nothing if it was killed when all had ended,
+  /// before it could report one. Then its log tells.
   std::optional<std::string> digest_of(const std::string& name) const {
     if (contains(read_file(errors_of(name)), "this job is over"))
       return std::nullopt;
     return json_lines(read_file(output_of(name))).at(0).at("digest").get<std::string>();
   }
-  /// Of one process that hands over all.
+  /// The digest of a single process that hands over everything.
   std::string whole_digest() const {
     return bench.ask(words{"run", "--pipeline", bench.at / "job.leat"} + length_).at("digest");
   }
 
-  /// The data are the lines of this file, in the standard input of each process: kept in journals,
-  /// as a rank's next process cannot read them again.
+  /// The data are the lines of this file, from the standard input of each process. They are kept in
+  /// journals, as a rank's next process cannot read them again.
   void read_lines(const std::string& file) {
     bench.input = file;
     has_journals_ = true;
@@ -158,8 +158,8 @@ public:
                          : words{};
   }
 
-  /// Each rank's batches, one after the other without a gap; what was handed over before the ranks
-  /// went back does not count.
+  /// Checks that each rank's log has its batches one after the other without a gap. What was handed
+  /// over before the ranks went back does not count.
   void check_logs() {
     const auto order = order_of_job();
     std::vector<logged_batch> all;
@@ -176,7 +176,7 @@ public:
         const auto from = attempt.header.value("resumed_at", json());
         const step_key begin =
             from.is_null() ? step_key{0, 0} : step_key{from.at("epoch"), from.at("step")};
-        if (!is_of_term) // all went back; a rank that comes back alone hands over nothing twice
+        if (!is_of_term) // all went back; a rank that came back alone would hand over nothing twice
           mine.erase(mine.lower_bound(begin), mine.end());
         auto due = order.find(begin);
         for (const auto& batch : attempt.batches) {
@@ -193,7 +193,7 @@ public:
     }
     for (auto& batch : all)
       for (auto& row : batch.rows)
-        row.pixels.clear(); // an order has none
+        row.pixels.clear(); // `leat order` prints none
     CHECK((table_of(all) == order));
     const auto report = bench.verify({bench.at / "order", logs});
     CAPTURE(report);
@@ -201,7 +201,8 @@ public:
       CHECK(report.at(kind) == 0);
   }
 
-  /// Every stored set goes on in other worlds to the same end. `least`: how many there are.
+  /// Checks that a job of another world size that resumes from any stored set comes to the same
+  /// end. `least`: how many sets there must be.
   void check_sets(const words& worlds = {"1", "3"}, std::size_t least = 1) {
     const auto whole = whole_digest();
     std::size_t sets = 0;
@@ -219,7 +220,7 @@ public:
           std::filesystem::copy(bench.at / "journal.0", journal,
                                 std::filesystem::copy_options::recursive);
           job = job + words{"--journal", journal};
-          bench.input = "/dev/null"; // the journal has all
+          bench.input = "/dev/null"; // the journal has everything
         }
         CHECK(bench.ask(job).at("digest") == whole);
       }

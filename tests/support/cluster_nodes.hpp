@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-// Nodes and ranks in the process of a test, with a network between them.
+// Nodes and ranks within a test's process, with a network between them.
 
 namespace leat::test {
 
@@ -25,7 +25,8 @@ inline std::chrono::nanoseconds steady_now() {
   return std::chrono::steady_clock::now().time_since_epoch();
 }
 
-/// Beats that no test waits long for; no rank is lost because the machine is busy.
+/// Short beats, so that no test waits long, but long limits, so that no rank is lost on a busy
+/// machine.
 inline cluster_times short_times() {
   return {.beat = 100ms,
           .lost = 20s,
@@ -36,13 +37,13 @@ inline cluster_times short_times() {
           .linger = 1s};
 }
 
-/// Nodes of their own in one process, kept for all tests: they stay for ever. Any thread.
+/// Several nodes in one process, shared by all tests and never destroyed. Any thread.
 inline network_system& node(std::size_t number) {
   static const std::array all{new network_system, new network_system, new network_system};
   return *all.at(number);
 }
 
-/// A rank's process, on a node of its own.
+/// What a rank's process has, on a node of its own.
 struct rank_process {
   rank_process(std::uint64_t number, const cluster_hello& hello, std::uint16_t at)
       : on(node(number)), port(std::make_shared<std::atomic<std::uint16_t>>(at)),

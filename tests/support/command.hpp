@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
-// Runs the leat command and reads what it writes as a user's script would: nothing here calls
-// leat's own code, so that the two cannot be wrong together.
+// Runs the leat command and reads its output as a user's script would. Nothing here calls leat's
+// own code, so that the two cannot be wrong in the same way.
 
 namespace leat::test {
 
@@ -128,7 +128,7 @@ struct logged_batch {
 };
 
 using step_key = std::pair<std::uint64_t, std::uint64_t>;
-/// Rows of whole global batches, rising by position.
+/// The rows of whole global batches, by rising position.
 using batch_table = std::map<step_key, std::vector<logged_row>>;
 
 struct logged_attempt {
@@ -193,7 +193,7 @@ public:
     return x.output;
   }
 
-  /// The only line of a command with --json.
+  /// Runs a command with --json; returns the only line of its output.
   json ask(const words& arguments) const {
     auto lines = json_lines(succeed(arguments + words{"--json"}));
     REQUIRE(lines.size() == 1);
@@ -213,7 +213,7 @@ public:
     return table_of(lines);
   }
 
-  /// Checks logs: returns the report; the exit code is 1 exactly if it counts faults.
+  /// Checks logs and returns the report. The exit code must be 1 exactly if there are faults.
   json verify(const words& order_and_logs) const {
     auto x = leat(words{"verify"} + order_and_logs + words{"--json"});
     CAPTURE(x.errors);
@@ -233,13 +233,13 @@ public:
   }
 
   temporary_directory at;
-  /// Standard input of commands that must succeed; empty: the test's.
+  /// A file for the standard input of `succeed` and `ask`; empty: that of the test.
   std::string input = {};
 };
 
-/// Checks that the attempt is the order's steps one after the other, from `first` to the end of the
-/// table or of the attempt, each as the parts of ranks 0, 1, ... that own its positions. Returns
-/// the step after the last one, or the table's end.
+/// Checks that the attempt has the order's steps one after the other, from `first` to the end of
+/// the table or of the attempt, each as the parts of ranks 0, 1, ... that own its positions.
+/// Returns the step after the last one, or the table's end.
 inline batch_table::const_iterator check_sequence(const std::vector<logged_batch>& attempt,
                                                   const batch_table& order, step_key first,
                                                   std::uint64_t world_size) {
@@ -268,7 +268,7 @@ inline batch_table::const_iterator check_sequence(const std::vector<logged_batch
   return due;
 }
 
-/// The pixels that `count:N:BYTES` gives: its number, repeated.
+/// The hash that a row of `count:N:BYTES` must have: its content is its number, repeated.
 inline std::string count_pixels(const logged_row& row, std::size_t bytes) {
   const auto number = little_endian(std::stoull(row.id.substr(std::strlen("count/"))));
   auto content = little_endian(row.position);

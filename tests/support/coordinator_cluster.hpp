@@ -46,7 +46,7 @@ struct coordinator_cluster {
     x.on_connected();
     lead->on_hello(process, x.hello(), now);
   }
-  /// Lets all that is said arrive, until nothing is said any more.
+  /// Delivers messages until nobody sends any more.
   void settle() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -95,7 +95,7 @@ struct coordinator_cluster {
     return true;
   }
 
-  /// Of whoever joins.
+  /// The rules of every process that joins.
   job_rules rules;
   coordinator_settings settings;
   kept_in_memory memory;

@@ -24,7 +24,7 @@ public:
         output_);
   }
 
-  /// Only its files say what it does.
+  /// Polls: only its files show what it does.
   template <class Condition>
   void wait_until(Condition is_so) const {
     while (!is_so()) {
@@ -45,7 +45,7 @@ public:
     }
     return true;
   }
-  /// As it is printed, once it listens.
+  /// The address that it prints once it listens.
   std::string address() const {
     const std::string before = "LEAT_CLUSTER_ADDRESS=";
     wait_until([&] { return contains(read_file(output_), "\n"); });
@@ -60,7 +60,7 @@ public:
   }
   void signal(int x) const { child_->signal(x); }
   void kill() { child_->kill(); }
-  /// Its exit code.
+  /// Waits for its end; returns the exit code.
   int end() { return child_->wait(); }
   std::string errors() const { return read_file(errors_); }
 

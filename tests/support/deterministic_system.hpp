@@ -13,9 +13,9 @@
 
 namespace leat {
 
-/// Runs actors one message at a time on the test's own thread, in an order that the test chooses:
-/// no sleeps, no clock. Messages from one sender to one receiver keep their order. All actors must
-/// be gone before it is destroyed.
+/// Runs actors one message at a time in the test's own thread, in an order that the test chooses,
+/// without sleeps or a clock. Messages from one sender to one receiver keep their order. All actors
+/// must be gone before it is destroyed.
 class deterministic_system {
 public:
   caf::actor_system& system() noexcept { return system_; }

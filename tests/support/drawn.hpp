@@ -5,8 +5,8 @@
 
 namespace leat::test {
 
-/// Long tests go through many seeds. Where LEAT_CI_SEED is set, as in CI, it draws a third of them,
-/// and the same third again for the same number; elsewhere all are drawn.
+/// Long tests go through many seeds. If LEAT_CI_SEED is set, as in CI, it selects a third of them,
+/// the same third for the same value; otherwise all are run.
 inline bool is_drawn(std::uint64_t seed) {
   const char* text = std::getenv("LEAT_CI_SEED"); // NOLINT(concurrency-mt-unsafe)
   return text == nullptr || seed % 3 == std::strtoull(text, nullptr, 10) % 3;

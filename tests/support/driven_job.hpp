@@ -27,9 +27,10 @@ struct driven_options {
   std::size_t workers = 2;
   std::size_t slots = 2;
   std::uint64_t epochs = 1;
-  /// Batches to take of a job without end.
+  /// How many batches to take from a job without end.
   std::size_t most = SIZE_MAX;
-  /// The drill of a worker that is being made, by its number and how many were made before it.
+  /// The drill of a worker that is being created, by its number and how many were created before
+  /// it.
   std::function<worker_drill(std::size_t number, std::size_t made)> drill = {};
 };
 
@@ -52,7 +53,7 @@ public:
                                    .make_worker = make_worker,
                                    .alive = lives_};
     pipeline_ = spawn_pipeline(actors_.system(), config, [this](slot_ptr slot) {
-      if (!over()) { // every further slot is another end
+      if (!over()) { // after the end, every slot holds another end
         results_.push_back(finished(*slot));
         failures_.push_back(slot->plan().failure);
       }
@@ -109,20 +110,20 @@ public:
     return result;
   }
 
-  /// The worker dies at its next message. False if it does not exist.
+  /// Makes the worker die at its next message. False if it does not exist.
   bool kill(std::size_t which, caf::exit_reason reason = caf::exit_reason::kill) {
     auto all = workers();
     if (all.empty())
       return false;
     const auto& victim = all[which % all.size()];
-    // Urgent, unlike CAF's own exit messages: what waits in the mailbox is lost with it.
+    // Urgent, unlike CAF's own exit messages, so that what waits in the mailbox is lost with it.
     if (auto alive = caf::actor_cast<caf::strong_actor_ptr>(victim))
       alive->enqueue(nullptr, caf::make_message_id(caf::message_priority::high),
                      caf::make_message(caf::exit_msg{victim, reason}), nullptr);
     return true;
   }
 
-  /// One message in the order of arrival; slots go back at once. False if nothing is left.
+  /// Runs one message in the order of arrival; gives slots back at once. False if nothing is left.
   bool step() {
     while (!over() && !held_.empty())
       give_back();
@@ -157,7 +158,7 @@ private:
   std::vector<std::optional<error>> failures_;
 };
 
-/// Runs one job again and again under the deterministic scheduler, and knows what it must give.
+/// Runs one job many times under the deterministic scheduler, and knows its expected result.
 struct driven_fixture {
   run_counts counts;
   std::shared_ptr<const job_plan> plan;
@@ -165,7 +166,7 @@ struct driven_fixture {
   std::vector<finished_batch> expected;
   deterministic_system actors;
 
-  /// `make` makes the plan, whose last map counts its runs.
+  /// `make` returns the plan, whose last map counts its runs.
   driven_fixture(const std::function<std::shared_ptr<job_plan>(run_counts&)>& make,
                  std::uint64_t epochs_, std::size_t most = SIZE_MAX)
       : plan(make(counts)), epochs(epochs_), expected(expected_batches(plan, epochs, most)) {
@@ -178,7 +179,8 @@ struct driven_fixture {
     return {actors, plan, std::move(options)};
   }
 
-  /// Nothing was lost, repeated or moved; no row was made twice; nothing is left over.
+  /// Checks that nothing was lost, repeated or moved, that no row was made twice, and that nothing
+  /// is left over.
   void check(driven_job& x) {
     REQUIRE(x.over());
     REQUIRE(x.results() == expected);
@@ -194,7 +196,7 @@ struct driven_fixture {
     counts.clear();
   }
 
-  /// Messages of a whole job without faults.
+  /// The number of messages of a whole job without faults.
   std::size_t length(const driven_options& options) {
     auto x = start(options);
     std::size_t n = 0;
@@ -204,7 +206,7 @@ struct driven_fixture {
     return n;
   }
 
-  /// Lets actors take messages, and slots go back, at random; `disturb` comes before each message.
+  /// Runs messages and gives back slots in random order, and calls `disturb` before each message.
   /// Gives up on a job that makes no progress.
   void run_in_any_order(
       driven_job& x, std::mt19937_64& chance, const std::function<void()>& disturb = [] {}) {

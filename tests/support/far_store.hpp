@@ -23,9 +23,9 @@
 
 namespace leat::test {
 
-/// Local files as a slow server would give them: reads end in another thread, in any order, after
-/// others that were asked for later, and in pieces; some fail. At most `limit` are in flight at a
-/// time. What it does is determined by a seed and the order of the calls.
+/// Serves local files as a slow server would: reads end in another thread, in any order and in
+/// pieces, and some fail. At most `limit` are in flight at a time. A seed and the order of the
+/// calls determine what it does.
 class far_store final : public object_store {
 public:
   struct settings {
@@ -41,7 +41,7 @@ public:
 
   void list(const std::string& folder,
             const std::function<void(listed_object)>& each) const override {
-    // Versions come with the listing, as from a bucket.
+    // Versions come with the listing, as from an object store.
     local_store().list(folder, [&](listed_object x) {
       if (x.is == object_kind::plain)
         x.version = local_store().stat(folder + "/" + x.name).version;
@@ -61,7 +61,7 @@ public:
   /// After this many reads nothing more arrives until `release`; but stopped reads end.
   void hold_after(std::uint64_t reads) { net_->allow(reads); }
   void release() { net_->allow(std::numeric_limits<std::uint64_t>::max()); }
-  /// Waits until this many reads were asked for and have not ended.
+  /// Waits until this many reads have been requested and have not ended.
   void wait_for_reads(std::size_t n) const { net_->wait_for_reads(n); }
 
   struct counts {
@@ -69,7 +69,7 @@ public:
     std::size_t under_way = 0;
     std::uint64_t ended = 0;
     std::uint64_t cut_short = 0;
-    /// Reads that ended before one that was asked for earlier.
+    /// Reads that ended before one that was requested earlier.
     std::uint64_t overtaken = 0;
   };
   counts seen() const { return net_->seen(); }
@@ -108,7 +108,7 @@ private:
       changed_.notify_all();
       if (!stop.stop_possible())
         return;
-      // Without the lock: it may be called at once. The request may have ended by now.
+      // Without the lock, as the callback may run at once. The request may have ended by then.
       x->on_stop.emplace(stop, [this, weak = std::weak_ptr<request>(x)] {
         if (const auto which = weak.lock()) {
           {
@@ -151,7 +151,7 @@ private:
         lock.unlock();
         auto result = is_stopped ? stopped(*x) : answer(*x, draw);
         {
-          const std::lock_guard counting{mutex_}; // before the reader can look
+          const std::lock_guard counting{mutex_}; // before the reader can check the counts
           ++seen_.ended;
         }
         x->done(std::move(result));

@@ -7,7 +7,7 @@
 
 namespace leat::test {
 
-/// No file of this process can grow beyond a size, for as long as this lives: a full disk.
+/// Simulates a full disk: while this lives, no file of this process can grow beyond a size.
 class file_size_limit {
 public:
   explicit file_size_limit(std::size_t bytes) {

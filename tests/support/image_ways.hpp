@@ -14,20 +14,20 @@
 
 namespace leat::test {
 
-/// The outcome for a file: the pixels, or why there are none.
+/// The outcome for a file: the pixels, or the reason why there are none.
 struct image_outcome {
   std::optional<cause> why;
   std::string text;
   std::vector<std::byte> pixels;
 
-  /// The text may differ: one way or the other may meet the damage first.
+  /// Texts may differ: one decoder may meet one damage first, another decoder another.
   friend bool operator==(const image_outcome& a, const image_outcome& b) {
     return a.why == b.why && a.pixels == b.pixels;
   }
 };
 
-/// All ways from a file to pixels, which must give the same ones: leat's own decoder on each
-/// instruction set, the same with known places of MCU rows, and libjpeg.
+/// All ways from a file to pixels, which must give the same pixels: leat's own decoder with each
+/// instruction set, also with known places of MCU rows, and libjpeg.
 class image_ways {
 public:
   explicit image_ways(std::size_t max_pixels) : max_pixels_(max_pixels) {
@@ -74,7 +74,7 @@ public:
     return planes_.survey();
   }
 
-  /// Makes the same pixels in all ways: names those that differ from the first.
+  /// Makes pixels in all ways; names those that differ from the first.
   std::string differing(std::span<const std::byte> file, const resize_plan& what,
                         const tensor_form& form, std::span<const scan_place> places,
                         image_outcome& first) {
@@ -82,9 +82,9 @@ public:
                      [](const auto& a, const auto& b) { return a == b; });
   }
 
-  /// As `differing`, for a file that may be damaged. Damage may give coefficients that overflow:
-  /// there leat's own pixels are those of libjpeg-turbo's vector code for x86, and other builds of
-  /// it give others. The judgement is the same.
+  /// Like `differing`, for a file that may be damaged. Damage may produce coefficients that
+  /// overflow: then leat's own pixels are those of libjpeg-turbo's vector code for x86, and other
+  /// builds of it produce others. What is good or bad is the same everywhere.
   std::string differing_if_damaged(std::span<const std::byte> file, const resize_plan& what,
                                    const tensor_form& form, std::span<const scan_place> places,
                                    image_outcome& first) {
@@ -126,7 +126,7 @@ private:
     image_reader reader;
   };
   std::size_t max_pixels_;
-  std::deque<way> ways_; // they stay where they are
+  std::deque<way> ways_; // a deque, as the elements must not move
   plane_decoder planes_;
 };
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-// After <cstdio>, which it needs and does not include.
+// jpeglib.h must come after <cstdio>, which it needs and does not include.
 #include <jpeglib.h>
 
 namespace leat::test {
@@ -23,14 +23,15 @@ struct jpeg_kind {
   int horizontal = 1;
   int vertical = 1;
   bool progressive = false;
-  /// Progressive in two scans, DC and then AC, neither to be refined (one component only).
+  /// Progressive in two scans, DC and then AC, without refinement (one component only).
   bool two_scans = false;
-  /// Between restart markers, in blocks; 0: none.
+  /// Interval between restart markers, in blocks; 0: none.
   unsigned restart = 0;
   int quality = 90;
-  /// Huffman tables made for the file, with codes of all lengths; otherwise those of the standard.
+  /// Huffman tables optimized for the file, with codes of all lengths; otherwise those of the
+  /// standard.
   bool optimized = false;
-  /// R, G, B as they are, instead of YCbCr (three components).
+  /// R, G, B are stored as they are, not as YCbCr (three components).
   bool rgb = false;
   /// Sampling factors of the components that have none above.
   int other_horizontal = 1;
@@ -112,8 +113,8 @@ inline std::vector<std::byte> write_jpeg(std::size_t width, std::size_t height,
   return write_jpeg(test_pixels(width, height, components, seed), width, height, kind);
 }
 
-/// All pixels by libjpeg's plainest use: R, G, B, or C, M, Y, K as stored. An error ends the test
-/// program.
+/// All pixels, by the simplest use of libjpeg: R, G, B, or C, M, Y, K as stored. An error ends the
+/// test program.
 inline std::vector<std::uint8_t> read_jpeg(std::span<const std::byte> file) {
   jpeg_decompress_struct info{};
   jpeg_error_mgr errors{};

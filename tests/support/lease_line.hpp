@@ -10,7 +10,7 @@
 
 namespace leat {
 
-/// Leases on their way to another thread, limited in the number that are not dropped yet.
+/// Passes leases to another thread, with a limit on the number that have not been dropped yet.
 class lease_line {
 public:
   explicit lease_line(std::size_t most) : most_(most) {}

@@ -26,7 +26,7 @@ inline const source& source_of(const pipeline& x) {
   return *source_stage(x).data->get();
 }
 
-/// Which record stands where in an epoch, for a pipeline of one source and at most one shuffle.
+/// The order of records in an epoch, for a pipeline of one source and at most one shuffle.
 inline epoch_order order_of(const pipeline& x, std::uint64_t epoch) {
   order_config config;
   config.shuffle.kind = shuffle_kind::none;

@@ -45,7 +45,7 @@ public:
     std::ofstream{prefix + ".idx", std::ios::binary} << index();
   }
 
-  // All that an index holds, to be forged.
+  // The content of an index, for tests that forge it.
   std::uint64_t version = 1;
   std::uint8_t code;
   std::vector<std::int32_t> lengths = {};

@@ -23,8 +23,8 @@
 
 namespace leat::test {
 
-/// The network between clients and one server on loopback: TCP connections made to `port()` go on
-/// to the server, as slowly as is asked for, until the link is cut or falls silent.
+/// Simulates the network between clients and one server: forwards TCP connections to `port()` on
+/// loopback to the server, with a chosen delay, until the link is cut or falls silent.
 class network_link {
 public:
   using clock = std::chrono::steady_clock;
@@ -60,15 +60,15 @@ public:
   void cut() {
     change([this] { state_ = state::cut; });
   }
-  /// Nothing goes on, and nobody is told: as if the cable was drawn.
+  /// Forwards nothing and closes nothing, as if the cable had been pulled.
   void silence() {
     change([this] { state_ = state::silent; });
   }
-  /// What was held back goes on.
+  /// Forwards again, beginning with what was held back.
   void restore() {
     change([this] { state_ = state::open; });
   }
-  /// What comes from now on takes so long, each way.
+  /// From now on data takes this long in each direction.
   void delay(std::chrono::milliseconds latency) {
     change([&] { latency_ = latency; });
   }
@@ -80,7 +80,7 @@ private:
     clock::time_point due;
     std::string bytes;
   };
-  /// What goes one way, and is not sent yet.
+  /// The data of one direction that is not sent yet.
   struct way {
     int from;
     int to;
@@ -89,7 +89,7 @@ private:
   };
   using connection = std::array<way, 2>;
 
-  static constexpr std::size_t most_held = 64; // chunks of a way
+  static constexpr std::size_t most_held = 64; // chunks per direction
 
   static sockaddr_in loopback(std::uint16_t port) {
     sockaddr_in place{};
@@ -130,7 +130,7 @@ private:
     close_all();
   }
 
-  /// For what can be done in the present state, or a change.
+  /// Waits for data that can be forwarded in the current state, or for a change of it.
   void wait() {
     std::vector<pollfd> files{{wake_, POLLIN, 0}};
     int timeout = -1;
@@ -186,7 +186,7 @@ private:
     }
   }
 
-  /// False if nobody takes it.
+  /// False if the receiver is gone.
   bool move(way& x) const {
     std::array<char, 16'384> bytes;
     while (!x.has_ended && x.held.size() < most_held) {
@@ -237,7 +237,7 @@ private:
   std::chrono::milliseconds latency_{0};
   bool is_to_end_ = false;
 
-  // The thread's own.
+  // Used only by the thread:
   settings now_{};
   std::list<connection> connections_;
   std::thread thread_;

@@ -7,7 +7,7 @@
 
 namespace leat::test {
 
-/// Names of the files of a directory that this process has open, each as often as it is open.
+/// Names of the files in a directory that this process has open, each once per open descriptor.
 inline std::multiset<std::string> open_names(const std::string& directory) {
   std::multiset<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {

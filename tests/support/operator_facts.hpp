@@ -26,7 +26,7 @@ inline operator_facts join(std::string op, std::vector<operator_facts> inputs) {
   return {.op = std::move(op), .inputs = std::move(inputs)};
 }
 
-/// count(records).
+/// The source count(records).
 inline operator_facts count_of(std::uint64_t records) {
   return source_facts_of("count", {{"records", records}, {"bytes", std::uint64_t{8}}},
                          {.files = 1, .records = records, .bytes = 8 * records, .digest = {}});
@@ -62,7 +62,7 @@ inline operator_facts* find_operator(operator_facts& root, const std::string& op
   return root.op == op ? &root : nullptr;
 }
 
-/// The operator of a pipeline that has it.
+/// The operator of this name, which the pipeline must have.
 inline operator_facts& stage_of(pipeline_facts& x, const std::string& op) {
   if (auto* found = find_operator(x.root, op))
     return *found;

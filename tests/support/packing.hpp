@@ -28,7 +28,7 @@ inline std::string gzip(std::string_view bytes) {
   return packed;
 }
 
-/// What a gzip header may have; `more` are flags that gzip does not know.
+/// Optional parts of a gzip header; `more` are flags that gzip does not define.
 struct gzip_head {
   std::string extra = {};
   std::string name = {};
@@ -82,7 +82,7 @@ inline std::string zstd(std::string_view bytes, int window_log = 0) {
   return packed;
 }
 
-/// Compressed in parts of `part` bytes, each a member or frame; one part if it is 0.
+/// Compresses in parts of `part` bytes, each a member or frame; in one part if it is 0.
 template <class Pack>
 std::string pack_in_parts(std::string_view bytes, std::size_t part, Pack pack) {
   if (part == 0)

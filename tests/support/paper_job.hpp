@@ -26,7 +26,7 @@ inline paper_job make_job(std::uint64_t items, std::uint64_t rows, std::uint64_t
   return {{.items = items, .batch_rows = rows, .lanes = lanes, .end = end}, epochs, world_size};
 }
 
-/// With at least one batch per epoch, like every pipeline.
+/// A random job with at least one batch per epoch, like every pipeline.
 inline paper_job random_job(std::mt19937_64& chance) {
   const auto lanes = 1 + chance() % 6;
   const auto rows = lanes * (1 + chance() % 5);

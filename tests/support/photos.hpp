@@ -28,7 +28,7 @@ inline void append_photos(const std::filesystem::path& archive, std::size_t limi
   }
 }
 
-/// The first real photographs, as JPEG files; none if the folder does not exist.
+/// The first `limit` real photographs, as JPEG files; none if the folder does not exist.
 inline std::vector<std::vector<std::byte>> load_photos(std::size_t limit) {
   std::vector<std::filesystem::path> archives;
   std::error_code none;

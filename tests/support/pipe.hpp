@@ -9,8 +9,8 @@
 
 namespace leat::test {
 
-/// A pipe with both of its ends. Children do not inherit them: a child with a writing end of its
-/// own input would wait for itself.
+/// A pipe with both of its ends. Children do not inherit them: a child that holds the writing end
+/// of its own input would wait for itself.
 class pipe_pair {
 public:
   pipe_pair() {
@@ -44,7 +44,7 @@ private:
   int in_ = -1;
 };
 
-/// Puts another descriptor in the place of standard input, for as long as this lives.
+/// Replaces standard input by another descriptor while this lives.
 class standard_input_from {
 public:
   explicit standard_input_from(int descriptor) : before_(::dup(STDIN_FILENO)) {

@@ -2,8 +2,8 @@
 
 namespace leat::test {
 
-// Absolute paths, compiled once (places.cpp): in all other sources they would keep a compiler's
-// cache from serving another clone.
+// Absolute paths, compiled into one source only (places.cpp): in any other source they would
+// prevent a compiler cache from serving another clone.
 
 /// Real photographs: tests that need them are skipped, with a message, if the folder does not
 /// exist.

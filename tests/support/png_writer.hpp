@@ -20,7 +20,7 @@ struct png_kind {
   bool interlaced = false;
   /// With a tRNS chunk: one transparent color, or entries of the palette that are half transparent.
   bool transparent = false;
-  /// With gamma, a text and a time.
+  /// With chunks for gamma, a text and a time.
   bool metadata = false;
 };
 
@@ -29,7 +29,7 @@ inline std::string to_string(const png_kind& x) {
          + (x.interlaced ? " interlaced" : "") + (x.transparent ? " transparent" : "");
 }
 
-/// Every combination of color type and depth that exists.
+/// Every valid combination of color type and depth.
 inline std::vector<png_kind> all_png_kinds() {
   std::vector<png_kind> kinds;
   for (const int depth : {1, 2, 4, 8, 16})
@@ -55,7 +55,7 @@ inline std::size_t samples_per_pixel(const png_kind& kind) {
   }
 }
 
-/// Entry of the palette that all files with one have.
+/// Entry `i` of the palette, which is the same in all files that have one.
 inline png_color palette_entry(std::size_t i) {
   return {static_cast<png_byte>(7 * i + 3), static_cast<png_byte>(255 - 5 * i),
           static_cast<png_byte>(i * i)};
@@ -71,7 +71,7 @@ inline std::vector<unsigned> png_samples(std::size_t width, std::size_t height,
   return samples;
 }
 
-/// Rows as a file has them, one after the other: the first sample in the highest bits.
+/// Rows as in a file, one after the other; the first sample is in the highest bits.
 inline std::vector<png_byte> packed_rows(const std::vector<unsigned>& samples, std::size_t height,
                                          const png_kind& kind) {
   const auto depth = static_cast<std::size_t>(kind.depth);

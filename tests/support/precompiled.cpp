@@ -1,1 +1,1 @@
-// Nothing of its own: compiled with the headers that tests of other programs reuse.
+// Empty: compiled with the precompiled headers that the tests of other programs reuse.

@@ -17,7 +17,7 @@
 
 namespace leat {
 
-/// An all-gather among threads: what MPI_Allgather is among processes.
+/// An all-gather among threads, like MPI_Allgather among processes.
 class all_gather {
 public:
   explicit all_gather(std::uint64_t ranks) : said_(ranks) {}
@@ -36,13 +36,13 @@ public:
     }
     while (meeting_ == meeting && !has_left_)
       changed_.wait(mutex_);
-    // The next one cannot end before this rank has come to it, so these are still its own.
+    // The next meeting cannot end before this rank has come to it, so `all_` is still of this one.
     if (meeting_ == meeting)
       throw error(errc::worker_lost, {.stage = "all_gather", .got = "a rank that has left"});
     return all_;
   }
 
-  /// A rank has failed, and does not come any more: a process would have ended.
+  /// Records that a rank has failed and will not come any more; as a process it would have ended.
   void leave() {
     mutex_lock lock{mutex_};
     has_left_ = true;
@@ -59,7 +59,7 @@ private:
   bool has_left_ LEAT_GUARDED_BY(mutex_) = false;
 };
 
-/// What one rank was given.
+/// What one rank received.
 struct rank_run {
   std::vector<job_step> steps;
   /// After each step: batch::snapshot() and batch::end_of_epoch().
@@ -113,7 +113,7 @@ inline std::vector<rank_run> run_ranks(
 }
 
 /// Merges the ranks' parts of each step. Throws std::logic_error if ranks do not have the same
-/// steps, or do not agree which is an epoch's last; `leat::error` if a rank failed.
+/// steps, or disagree on which is an epoch's last; `leat::error` if a rank failed.
 inline std::vector<job_step> global_steps(const std::vector<rank_run>& ranks) {
   auto steps = ranks.front().steps;
   for (const auto& x : ranks) {

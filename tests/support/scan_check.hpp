@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-// In this order, and after <cstdio>: they do not include what they need.
+// In this order and after <cstdio>, because they do not include what they need.
 // clang-format off
 #include <jpeglib.h>
 #include <jerror.h>
@@ -41,7 +41,7 @@ struct jpeg_coefficients {
   std::optional<std::size_t> complaint_end;
 };
 
-/// Calls libjpeg, which leaves by a longjmp; so the code in between has no objects with
+/// Calls libjpeg, whose errors leave by longjmp, so the code in between has no objects with
 /// destructors.
 class coefficient_reader {
 public:
@@ -96,8 +96,8 @@ private:
     return plane;
   }
 
-  // Rows of MCUs are read as many at once as the highest factor says, even of a lone component,
-  // whose MCU is one block.
+  // libjpeg reads as many rows of MCUs at once as the highest sampling factor, even for a lone
+  // component, whose MCU is one block.
   std::size_t end_of_rows() const {
     const auto each =
         info_.num_components == 1 ? static_cast<std::size_t>(info_.max_v_samp_factor) : 1;
@@ -126,8 +126,8 @@ private:
   std::optional<std::size_t> complaint_end_;
 };
 
-/// A file up to the end of its first scan, and an end marker: a second scan would change what the
-/// first one gave.
+/// A file up to the end of its first scan, plus an end marker, because a second scan would change
+/// the result of the first.
 inline std::vector<std::byte> with_one_scan(std::span<const std::byte> file,
                                             std::span<const std::byte> scan) {
   std::size_t end = 0;
@@ -151,20 +151,20 @@ inline std::vector<std::byte> with_one_scan(std::span<const std::byte> file,
   return result;
 }
 
-/// Checks scan_decoder, in all sizes of its groups, against libjpeg.
+/// Checks scan_decoder, with all group sizes, against libjpeg.
 class scan_check {
 public:
   struct outcome {
     /// What is wrong; empty if nothing is.
     std::string problem;
-    /// Whether the decoder accepts such a file, how many of its MCU rows it found good, and whether
-    /// it knows where they begin.
+    /// Whether the decoder supports such a file, how many of its MCU rows it found good, and
+    /// whether it knows where they begin.
     bool is_understood = false;
     std::size_t rows = 0;
     bool has_places = false;
   };
 
-  /// `seed` chooses which MCUs are decoded, and which are only skipped.
+  /// `seed` chooses which MCUs are decoded and which are only skipped.
   outcome check(std::span<const std::byte> file, std::uint32_t seed, std::size_t max_mcus) {
     outcome x;
     jpeg_session session;
@@ -239,7 +239,7 @@ private:
   }
   bool check_row(sized_decoder& x, const jpeg_frame& frame, const jpeg_coefficients& want,
                  std::size_t row, std::string& problem, std::size_t begin, std::size_t end) {
-    // Exactly as large as promised, so that the sanitizer sees writes beyond it.
+    // Exactly as large as promised, so that the sanitizer detects writes beyond it.
     std::vector<std::int16_t> numbers(x.decoder.num_groups() * x.group.size());
     for (auto column = begin; column < end;) {
       const auto left = end - column;
@@ -299,7 +299,7 @@ private:
   }
 
   std::mt19937 random_;
-  // Used for one file after another, none of which may leave a trace.
+  // Reused for one file after another, none of which may affect the next.
   std::array<sized_decoder, 4> decoders_{sized_decoder{1}, sized_decoder{2}, sized_decoder{4},
                                          sized_decoder{8}};
 };

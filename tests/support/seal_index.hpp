@@ -10,8 +10,8 @@
 
 namespace leat::test {
 
-/// Makes a forged index file one that readers look into: its magic and subject become those of a
-/// right one, and the checksums of its header and sections those of what is there.
+/// Makes readers look into a forged index file: its magic and subject become those of a right one,
+/// and the checksums of its header and sections match their content.
 inline void seal_index(std::span<std::byte> index, std::span<const std::byte> right) {
   constexpr std::size_t subject_end = 32;
   constexpr std::size_t table = 40;

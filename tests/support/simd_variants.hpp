@@ -18,7 +18,8 @@ struct simd_variant {
   resample_kernels kernels;
 };
 
-/// Those that this processor supports, the best first, and plain C++ if the library has it.
+/// The instruction sets that this processor supports, the best first, and plain C++ if the library
+/// has it.
 inline std::vector<simd_variant> simd_variants() {
   std::vector<simd_variant> result;
   const auto targets = hwy::SupportedAndGeneratedTargets();

@@ -28,8 +28,8 @@ inline constexpr std::array all_policies{dispatch_policy::on_demand, dispatch_po
 /// How often the function ran for each (epoch, position).
 using run_counts = std::map<std::pair<std::uint64_t, std::uint64_t>, int>;
 
-/// A map whose work depends on sample, epoch and chance, so that any mistake shows in the pixels.
-/// `counts`, if given, is for functions that run in one thread.
+/// A map whose output depends on sample, epoch and random numbers, so that any mistake shows in the
+/// pixels. `counts`, if given, is for functions that run in one thread.
 inline map_function noise(run_counts* counts) {
   return [counts](sample& s, context& c) {
     for (auto& x : s.make<std::uint32_t>("noise", {4}))
@@ -40,12 +40,12 @@ inline map_function noise(run_counts* counts) {
   };
 }
 
-/// With hashes of pixels, and with counts reset.
+/// The plan of a job that hashes pixels, with counts reset.
 inline std::shared_ptr<job_plan> plan_of(const pipeline& data, run_counts* counts) {
   auto plan = std::make_shared<job_plan>(plan_job(data));
   plan->hash_pixels = true;
   if (counts)
-    counts->clear(); // of the run that found the layout
+    counts->clear(); // planning has run the function to find the layout
   return plan;
 }
 
@@ -70,7 +70,7 @@ struct finished_batch {
   friend bool operator==(const finished_batch&, const finished_batch&) = default;
 };
 
-/// From a closed slot.
+/// The batch in a closed slot.
 inline finished_batch finished(const batch_slot& slot) {
   finished_batch x;
   x.what = slot.plan().what;
@@ -103,7 +103,8 @@ inline std::unique_ptr<batch_order> order_of_rank(const job_plan& plan, std::uin
                                           iterator_start{});
 }
 
-/// What a job must give, its end included, or its first batches: made row by row, without actors.
+/// The batches that a job must give, its end included, or the first of them: made row by row,
+/// without actors.
 inline std::vector<finished_batch> expected_batches(const std::shared_ptr<const job_plan>& plan,
                                                     std::uint64_t epochs,
                                                     std::size_t most = SIZE_MAX) {

@@ -16,16 +16,16 @@
 
 namespace leat::test {
 
-/// A snapshot taken apart, to be assembled again with other numbers and a matching checksum. Knows
-/// Protobuf's wire format and what docs/snapshot.md says about messages, and of leat's code only
-/// the hash.
+/// Takes a snapshot apart and assembles it again with other numbers and a matching checksum. Knows
+/// Protobuf's wire format and the messages of docs/snapshot.md, and uses only the hash of leat's
+/// code.
 class snapshot_forger {
 public:
   /// A whole snapshot, as `batch::snapshot` gives it.
   explicit snapshot_forger(std::string_view bytes)
       : head_(bytes.substr(0, 12)), root_(parse(bytes.substr(head_bytes), shape::snapshot)) {}
 
-  /// With its header, sealed.
+  /// The whole snapshot with a valid header and checksum.
   std::string bytes() const {
     const auto message = written(root_);
     auto head = head_;
@@ -37,8 +37,8 @@ public:
     return head + message;
   }
 
-  /// Gives one of the numbers another value, in whatever message or lane's state it is; or removes
-  /// or repeats parts, or replaces them with others, also of `other`, a snapshot of the same job.
+  /// Gives one number another value, in whatever message or lane state it is; or removes or repeats
+  /// parts, or replaces them by others, perhaps of `other`, a snapshot of the same job.
   void change(std::mt19937_64& random, const snapshot_forger& other) {
     if (random() % 8 != 0) {
       change_number(random);
@@ -62,7 +62,7 @@ public:
     }
   }
 
-  /// How many numbers there are, those of lanes' states included.
+  /// How many numbers there are, including those in lane states.
   std::size_t numbers() {
     std::size_t n = 0;
     for_each_number(root_, [&](node&, std::size_t) { ++n; });
@@ -295,8 +295,8 @@ private:
   }
 
   void change_number(std::mt19937_64& random) {
-    // What lanes keep is the most interesting part, and what the pipeline is made of the least:
-    // changes to that are refused.
+    // Lane states are the most interesting part, and the description of the pipeline the least,
+    // because changes to that are refused.
     std::vector<std::pair<node*, std::size_t>> all;
     const bool lanes_only = random() % 8 != 0;
     for_each_number(

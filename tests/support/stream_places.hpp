@@ -9,8 +9,8 @@
 
 namespace leat::test {
 
-/// Opens a unit at the place after every record, and expects the records that continuing gave; and
-/// reads every record once more as if from a snapshot.
+/// Opens a unit at the place after every record, and expects the same records as when reading on;
+/// and reads every record once more as if from a snapshot.
 inline void check_every_place(const stream_source& from, std::uint64_t unit) {
   std::vector<stream_record> records;
   std::vector<stream_place> places;
@@ -33,7 +33,7 @@ inline void check_every_place(const stream_source& from, std::uint64_t unit) {
       REQUIRE(again->next(x));
       REQUIRE(same_record(x, records[i]));
       REQUIRE(again->place() == places[i + 1]);
-      if (i == k) // the others were read from other places
+      if (i == k) // once per record; the others have been read from other places
         REQUIRE(read_record(from, x, into) == read_record(from, records[i]));
     }
     REQUIRE(!again->next(x));

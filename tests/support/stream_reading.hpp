@@ -55,7 +55,7 @@ inline std::vector<stream_record> read_unit(const stream_source& from, std::uint
   return records;
 }
 
-/// All units, one after the other.
+/// Reads all units, one after the other.
 inline std::vector<stream_sample> read_stream(const stream_source& from) {
   std::vector<stream_sample> samples;
   sample into;

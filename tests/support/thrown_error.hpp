@@ -18,7 +18,7 @@ std::optional<error> problem_of(Function function) {
   return std::nullopt;
 }
 
-/// Only its code.
+/// The code of the error that a call throws; nothing if it throws none.
 template <class Function>
 std::optional<errc> code_of(Function function) {
   const auto problem = problem_of(function);

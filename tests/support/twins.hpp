@@ -16,22 +16,23 @@
 #include <utility>
 #include <vector>
 
-// Pipelines together with what they must give: each operator exists here twice, as leat's and in
-// the simplest form, over whole lists and without state. Samples have one field, `v`;
-// `docs/iterators.md` defines what all this means.
+// Pipelines together with their expected output: each operator exists here twice, as leat's own and
+// in the simplest form, over whole lists and without state. Samples have one field, `v`.
+// `docs/iterators.md` defines the operators.
 
 namespace leat::test {
 
 using values = std::vector<std::int64_t>;
 
-/// Thrown if a mix has to begin an input again that gives nothing.
+/// Thrown if a mix has to restart an input that gives nothing.
 struct gives_nothing {};
 
 struct twin {
   pipeline data;
   /// Everything that a lane gives in an epoch.
   std::function<values(std::uint64_t lane, std::uint64_t lanes)> plain;
-  /// Its order is indexed: what stands above it would mean something else than is written here.
+  /// Whether its order is indexed: operators after it would then mean something else than is
+  /// written here.
   bool is_indexed = false;
 };
 
@@ -52,7 +53,7 @@ inline twin leaf(std::uint64_t n, std::int64_t number, bool is_expensive) {
   };
   auto data =
       from_function("leaf@1", n, [value](std::uint64_t i, sample& s) { s.set("v", value(i)); });
-  if (is_expensive) // it then stays with its item
+  if (is_expensive) // with a map, content stays with its item
     data = data.map("same@1", [](sample&, context&) {});
   return {data,
           [=](std::uint64_t lane, std::uint64_t lanes) {
@@ -64,8 +65,8 @@ inline twin leaf(std::uint64_t n, std::int64_t number, bool is_expensive) {
           true};
 }
 
-/// Two samples, whose values are draws of their own in every pass: unknown here, but below 0, like
-/// no others.
+/// Two samples whose values are drawn anew in every pass: they are unknown here, but below 0,
+/// unlike all others.
 inline pipeline drawing_leaf() {
   return count(2)
       .filter({.name = "all@1", .make = [] { return [](sample&) { return true; }; }})
@@ -76,7 +77,7 @@ inline pipeline drawing_leaf() {
       .map(select({"v"}));
 }
 
-/// Keeps one in `m`.
+/// A filter that keeps one sample in `m`.
 inline twin filtered(const twin& x, std::int64_t m) {
   return {x.data.filter({.name = "one_in@1",
                          .make = [m] { return [m](sample& s) { return v_of(s) % m == 0; }; }}),
@@ -101,7 +102,7 @@ inline twin scanned(const twin& x) {
           }};
 }
 
-/// Two, one or no children each.
+/// A flat_map that gives two, one or no children per sample.
 inline twin children(const twin& x) {
   const auto make = [] {
     return flat_map_function{[](sample& s) { return static_cast<std::uint64_t>(v_of(s) % 3); },
@@ -139,7 +140,7 @@ inline void set_tokens(sample& s, const values& tokens) {
   std::copy(tokens.begin(), tokens.end(), to.begin());
 }
 
-/// First fit; the fullest is closed if there is no room.
+/// First fit; closes the fullest pack if there is no room.
 inline std::vector<values> packed_plainly(const values& all, std::size_t most) {
   std::deque<values> open;
   std::vector<values> closed;
@@ -248,7 +249,7 @@ inline twin zipped(const twin& x, const twin& y) {
 
 namespace detail {
 
-/// mix by the rule `deficit`, in one lane.
+/// A mix by the rule `deficit`, in one lane.
 class plain_mix {
 public:
   plain_mix(std::vector<values> inputs, std::vector<std::uint64_t> weights, mix_stop stop)
@@ -365,7 +366,7 @@ public:
     }
   }
 
-  /// Nested joins that begin what is below them again and again, over a round that probes content.
+  /// Nested joins that restart their inputs again and again, over a round that probes content.
   twin nest(int depth) {
     auto x = filtered(leaf(1 + below(6), ++leaves_, true), 1 + static_cast<std::int64_t>(below(2)));
     for (; depth > 0; --depth)

@@ -9,13 +9,13 @@
 
 namespace leat::command {
 
-/// What is due in an epoch from a step on: `order_preview`, whose errors name the command's
-/// options.
+/// The batches that are due in an epoch from a step on: an `order_preview` whose errors name the
+/// command's options.
 order_preview due_batches(const pipeline& job, const preview_options& from);
 
 /// A global batch as `leat order` prints it.
 batch_line line_of(due_batch x);
-/// A rank's batch as logs have it.
+/// A rank's batch as logs record it.
 batch_line line_of(const batch& x);
 
 } // namespace leat::command

@@ -10,9 +10,9 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// A trainer that waits for less is held up by itself.
+/// If the trainer waits for a smaller share of the time, it is itself the bound.
 constexpr double hardly_waits = 0.1;
-/// Who is busy for less waits for something else.
+/// If workers and iterators are busy for a smaller share, they wait for something else.
 constexpr double is_busy = 0.5;
 
 double share(nanoseconds part, nanoseconds whole) {
@@ -60,7 +60,7 @@ std::string percent(double x) {
   return fixed(100 * x, 0) + "%";
 }
 
-/// The stage that takes longest.
+/// Sets the bound to the stage that takes longest.
 void name_stage(bound& x, const std::vector<stage_stats>& stages) {
   nanoseconds all{0};
   for (const auto& stage : stages)

@@ -10,28 +10,28 @@
 
 namespace leat::command {
 
-/// What a job spent its time on, over all ranks of a process.
+/// Where a job's time went, over all ranks of a process.
 struct job_times {
   std::chrono::nanoseconds elapsed{0};
   /// Part of `elapsed` in which the trainer waited.
   std::chrono::nanoseconds waited{0};
-  /// Threads of workers, those without any counted as one: the trainer's.
+  /// Number of worker threads; a rank without workers counts as one: the trainer's thread.
   std::size_t workers = 0;
   std::chrono::nanoseconds busy{0};
-  /// Threads that iterators ran in, one for each rank, and how long they ran.
+  /// Number of threads in which iterators ran, one per rank, and how long they ran.
   std::size_t ranks = 1;
   std::chrono::nanoseconds iterating{0};
   std::vector<stage_stats> stages = {};
 };
 
-/// Adds up what the loaders of a process counted.
+/// Adds up the statistics of a process's loaders.
 job_times times_of(const std::vector<loader_stats>& ranks, std::chrono::nanoseconds elapsed,
                    std::chrono::nanoseconds waited);
 
-/// What holds a job up most.
+/// What limits a job's speed most.
 struct bound {
   enum class by {
-    /// Nothing of the loader: the trainer hardly waits.
+    /// Not the loader: the trainer hardly waits.
     trainer,
     decoding,
     reading,
@@ -40,18 +40,18 @@ struct bound {
     /// Writing rows to batches, and hashing them.
     writing,
     iterators,
-    /// Workers and iterators wait, too: for records that have not come, or for a processor.
+    /// Workers and iterators wait as well: for records that have not arrived, or for a processor.
     input,
     /// No batch, or no time.
     nothing,
   };
   by what = by::nothing;
-  /// Of the function, or of the stage that decodes or reads.
+  /// Name of the function, or of the stage that decodes or reads.
   std::string name = {};
-  // Shares of 0 to 1.
-  /// Of the time that the trainer waited.
+  // Shares from 0 to 1.
+  /// Share of the time that the trainer waited.
   double waiting = 0;
-  /// Of the workers' time that they were busy, and of that the part of what holds up.
+  /// Share of the workers' time that they were busy, and the limiting stage's share of that.
   double workers_busy = 0;
   double of_busy = 0;
   double iterators_busy = 0;

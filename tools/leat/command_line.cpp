@@ -43,13 +43,14 @@ std::string subcommand_of(const CLI::App& app, int argc, char** argv) {
   return "";
 }
 
-/// What was written on the command line or in a pipeline; errors that name a file are of data.
+/// Whether the error is about the command line or a pipeline's text. Errors that name a file are
+/// about data.
 bool is_usage(const error& x) {
   return x.code() == errc::invalid_argument && x.details().file.empty();
 }
 
 int report(const std::string& subcommand, const char* text, int status) {
-  // Without memory of its own: there may be none left.
+  // Allocates nothing: there may be no memory left.
   const auto* space = subcommand.empty() ? "" : " ";
   std::fprintf(stderr, "leat%s%s: %s\n", space, subcommand.c_str(), text);
   if (status == bad_usage_status)
@@ -61,7 +62,7 @@ int report(const std::string& subcommand, const char* text, int status) {
 
 int run_command_line(int argc, char** argv) try {
   fill_standard_descriptors();
-  std::signal(SIGXFSZ, SIG_IGN); // a file that reaches its size limit is an error of the write
+  std::signal(SIGXFSZ, SIG_IGN); // at the size limit of files, the write fails instead
   raise_descriptor_limit();
   CLI::App app{"leat feeds training jobs: exact batches, killed and resumed at will.", "leat"};
   int status = 0;
@@ -102,7 +103,7 @@ int run_command_line(int argc, char** argv) try {
     const auto problem = error_in_flight(errc::io, {});
     return report(subcommand, problem.what(), failed);
   }
-} catch (...) { // before there were subcommands, or where there is no memory for the text
+} catch (...) { // before subcommands existed, or no memory for the text
   return report({}, error_in_flight(errc::io, {}).what(), failed);
 }
 

@@ -4,8 +4,8 @@
 
 namespace leat::command {
 
-/// `leat` with these arguments: prints, and reports errors on standard error. The exit code: 0 is
-/// good, 1 a failure or bad data, 2 wrong usage; subcommands may have others.
+/// Runs `leat` with these arguments; reports errors on standard error. Returns the exit code: 0 for
+/// success, 1 for a failure or bad data, 2 for wrong usage; subcommands may have others.
 LEAT_API int run_command_line(int argc, char** argv);
 
 } // namespace leat::command

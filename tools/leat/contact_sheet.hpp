@@ -7,8 +7,8 @@
 
 namespace leat::command {
 
-/// Images side by side, in reading order, eight in a row: all that a batch holds at one glance.
-/// Where none stands, and between them, the sheet is grey.
+/// Images side by side, in reading order, eight in a row: a whole batch at a glance. The sheet is
+/// grey between them and where there is none.
 struct contact_sheet {
   static constexpr std::size_t columns = 8;
   static constexpr std::size_t gap = 2;

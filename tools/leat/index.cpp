@@ -35,13 +35,13 @@ struct index_options {
   bool json = false;
 };
 
-/// What there is to say of the row index.
+/// What to report about the row index.
 struct row_index {
   row_index_facts facts;
   std::optional<row_index_gain> gain;
 };
 
-/// A bar on a terminal; elsewhere nothing.
+/// A progress bar on a terminal; shows nothing elsewhere.
 class bar {
 public:
   ~bar() {
@@ -67,7 +67,7 @@ private:
   std::uint64_t percent_ = 0;
 };
 
-/// Builds it if the data can hold JPEGs.
+/// Builds the row index if the data can hold JPEGs.
 std::optional<row_index_facts> build_rows(const pipeline& data) {
   bar shown;
   return build_row_index(data,
@@ -98,7 +98,7 @@ void print_row_index(const row_index& x) {
                + with_commas(x.gain->images) + " images)");
 }
 
-/// Names of a class folder's classes, by number; none for other data.
+/// Names of an image folder's classes, by number; none for other data.
 std::vector<std::string> classes_of(const operator_facts& source) {
   return source.op == "image_folder" ? class_names(source.get<std::string>("directory"))
                                      : std::vector<std::string>{};
@@ -137,7 +137,8 @@ nlohmann::json json_of(const std::vector<data_passed_over>& all) {
   return list;
 }
 
-/// Comes after everything else is printed: whoever asks for an index wants it to be kept.
+/// Fails if the index could not be stored: whoever asks for one wants it kept. Called after
+/// everything else is printed.
 void expect_stored(const std::optional<row_index>& x) {
   if (x && x->facts.not_stored > 0)
     throw error(errc::io,

@@ -6,7 +6,7 @@ class App;
 
 namespace leat::command {
 
-/// Adds `leat index`: opens the data, which builds the indexes of tar shards, and says what it is.
+/// Adds `leat index`: opens the data, which builds its indexes, and prints what it holds.
 void add_index(CLI::App& app);
 
 } // namespace leat::command

@@ -28,7 +28,7 @@ struct inspect_options {
   bool pipeline = false;
 };
 
-/// Text as JSON needs it, whatever bytes it has.
+/// Text that JSON can hold, whatever bytes it has.
 std::string as_utf8(const std::string& bytes) {
   std::string text;
   append_utf8(bytes, text);
@@ -62,7 +62,7 @@ json operators_to_json(const operator_facts& x) {
   return tree;
 }
 
-/// Takes out of `options` where the data lie, as a list.
+/// Removes from `options` where the data lie, and returns it as a list.
 json take_patterns(json& options) {
   auto patterns = json::array();
   for (const char* name : {"patterns", "directory", "path"})
@@ -86,7 +86,7 @@ json source_to_json(const operator_facts& x) {
           {"data_digest", to_string(data.digest)}};
 }
 
-/// Operators by what they do, in data order.
+/// The operators of some kinds, in data order.
 struct operator_lists {
   std::vector<const operator_facts*> sources = {};
   std::vector<const operator_facts*> shuffles = {};
@@ -244,7 +244,7 @@ void print_facts(const snapshot_facts& x) {
 
 void print_text(const pipeline& x) {
   auto text = to_string(x);
-  text.pop_back(); // print_line ends it again
+  text.pop_back(); // print_line adds the newline
   print_line(text);
 }
 

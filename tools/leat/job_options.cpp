@@ -22,7 +22,7 @@ constexpr std::size_t default_image_size = 224;
 constexpr std::uint64_t max_pipeline_bytes = std::uint64_t{64} << 20;
 constexpr auto image_field = "jpg;jpeg";
 
-/// Adds an option whose value is one of a few names; `standard` is the default's.
+/// Adds an option whose value is one of a few names; the help shows `standard` as its default.
 template <class T, class Value>
 void add_choice(CLI::App& app, const char* name, T& to, const std::map<std::string, Value>& values,
                 const char* standard, const char* text) {
@@ -47,7 +47,7 @@ image_options image_form(pixel_form form) {
   return result;
 }
 
-/// In place of DATA and of what else makes up a pipeline.
+/// Adds --pipeline, which replaces DATA and all other options that make up a pipeline.
 void add_pipeline_option(CLI::App& app, order_options& to) {
   auto* file = app.add_option("--pipeline", to.pipeline_file,
                               "A pipeline in text form, in place of DATA and its options")
@@ -57,17 +57,18 @@ void add_pipeline_option(CLI::App& app, order_options& to) {
     file->excludes(app.get_option(name));
 }
 
-/// What is read in sequence in its stored order, with the seed that its maps draw with.
+/// Data that is read sequentially in its stored order, with the seed from which its maps draw.
 pipeline in_sequence(const pipeline& data, const order_options& x, transform maps) {
   if (x.seed == 0)
     return data;
-  // One input is all of the order; where nothing draws, the same command lines are good as well.
+  // A mix of one input leaves the order as it is and carries the seed. Where no map draws, a seed
+  // is accepted and has no effect.
   if (maps == transform::train224)
     return mix({data}, {.rule = mix_rule::random, .seed = x.seed});
   return data;
 }
 
-/// The pipeline over data in the order that the options say.
+/// The data in the order that the options ask for.
 pipeline ordered(const pipeline& data, const order_options& x, transform maps) {
   const bool in_order = is_sequential(x.data);
   const auto kind = x.shuffle.value_or(in_order ? shuffle_kind::none : shuffle_kind::full);
@@ -80,7 +81,8 @@ pipeline ordered(const pipeline& data, const order_options& x, transform maps) {
                                   .window = x.window.value_or(shuffle_options{}.window)});
 }
 
-/// Files end; what comes once may be waited for.
+/// The default of --end for DATA: drop for files that are read in sequence; otherwise the library's
+/// choice, which is mask for standard input, whose last rows someone may wait for.
 epoch_end usual_end(const data_arguments& x) {
   return is_sequential(x) && kind_of(x.data.front()) != data_kind::standard_input
              ? epoch_end::drop
@@ -93,7 +95,7 @@ pipeline pipeline_of_file(const order_options& x, std::optional<transform> chose
   return parse_pipeline(read_whole_file(x.pipeline_file, max_pipeline_bytes, "--pipeline"));
 }
 
-/// True where a map of the pipeline has the name and parameters of one of these.
+/// True if a map of the pipeline has the name and parameters of one of these.
 bool has_any(const pipeline& job, const std::vector<map_stage>& maps) {
   bool found = false;
   for_each_operator(operators_of(job), [&](const operator_facts& x) {
@@ -105,7 +107,7 @@ bool has_any(const pipeline& job, const std::vector<map_stage>& maps) {
   return found;
 }
 
-/// As said with options, without --end and --journal.
+/// The pipeline that the options describe, without --end and --journal.
 pipeline described_pipeline(const order_options& x, std::optional<transform> chosen,
                             pixel_form form);
 

@@ -17,32 +17,32 @@ class App;
 
 namespace leat::command {
 
-/// What fixes the order of a job: shared by all subcommands that read data.
+/// What determines the order of a job: shared by all subcommands that read data.
 struct order_options {
   data_arguments data;
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
-  /// Rows of a global batch G.
+  /// G: rows of a global batch.
   std::uint64_t global_batch = 64;
-  /// L; 0: the library's default.
+  /// L: number of lanes; 0: the library's default.
   std::uint64_t lanes = 0;
-  /// Empty: full, and none of data that is read in sequence.
+  /// Empty: full, or none for data that is read in sequence.
   std::optional<shuffle_kind> shuffle = {};
-  /// Files that are shuffled with each other; only for windowed. Empty: 4.
+  /// How many files are shuffled with each other; only for windowed. Empty: 4.
   std::optional<std::uint64_t> window = {};
-  /// Empty: as the pipeline says.
+  /// Empty: that of the pipeline.
   std::optional<epoch_end> end = {};
   /// Journal of sources that exist once; empty: none.
   std::string journal = {};
-  /// A file with a pipeline in text form (docs/pipelines.md), in place of data and all of the above
-  /// but the epoch.
+  /// A file with a pipeline in text form (docs/pipelines.md), in place of the data and all of the
+  /// above except the epoch.
   std::string pipeline_file = {};
 };
 
 /// Adds DATA... and the options above.
 void add_order_options(CLI::App& app, order_options& to);
 
-/// What becomes of the records.
+/// What is done with the records.
 enum class transform {
   /// No maps; the batch has all fields of the records.
   none,
@@ -52,27 +52,27 @@ enum class transform {
   eval224,
 };
 
-/// Adds --transform to a value that stays empty where the user says nothing.
+/// Adds --transform; the value stays empty unless the user gives it.
 void add_transform_option(CLI::App& app, std::optional<transform>& to);
 
 /// How images arrive in the batch.
 enum class pixel_form {
   /// Images as the trainer gets them.
   trainer,
-  /// uint8 [224, 224, 3] with the same crop: to be looked at.
+  /// uint8 [224, 224, 3] with the same crop, for viewing.
   viewable,
 };
 
-/// The pipeline of a job: that of the file, or data, order, maps, batch. Where the user chose no
-/// transform it is train224 for records that are images, else none: this opens the data.
-/// Throws `errc::invalid_argument` where the options do not fit each other.
+/// The pipeline of a job: that of the file, or else data, order, maps and batch. If the user chose
+/// no transform, it is train224 for records that are images, else none: this opens the data.
+/// Throws `errc::invalid_argument` if the options contradict each other.
 pipeline job_pipeline(const order_options& x, std::optional<transform> chosen,
                       pixel_form form = pixel_form::trainer);
 
-/// True where a map of the pipeline makes images.
+/// True if a map of the pipeline makes images.
 bool makes_images(const pipeline& job);
 
-/// The job with the maps of train224 and eval224 done as plain C++ would (plain_image.hpp); empty
+/// The job with the maps of train224 and eval224 replaced by plain C++ (plain_image.hpp); nothing
 /// if it has neither.
 std::optional<pipeline> plain_job(const pipeline& job);
 

@@ -13,27 +13,27 @@ class Option;
 
 namespace leat::command {
 
-/// The last epoch that has one after it, which jobs count to.
+/// The last epoch that another can follow: jobs count one beyond their last epoch.
 inline constexpr std::uint64_t max_epochs = UINT64_MAX - 1;
 
 /// Refuses what the user wrote: throws `errc::invalid_argument`, which ends `leat` with exit
 /// code 2.
 [[noreturn]] void bad_usage(std::string option, std::string got, std::string needed);
 
-/// Reads a whole number: decimal digits only, no sign, below 2^64. Empty for anything else.
+/// Reads a whole number: decimal digits only, no sign, below 2^64. Nothing for any other text.
 std::optional<std::uint64_t> parse_number(std::string_view text);
 
 /// Cuts at every separator; "a,,b" has three parts, an empty text one.
 std::vector<std::string> split(std::string_view text, char separator);
 
-/// Accepts whole numbers of `minimum` .. `maximum` only. CLI11 alone takes "010" for 8 and "-1" for
-/// 2^64 - 1.
+/// Accepts only whole numbers from `minimum` to `maximum`. CLI11 by itself takes "010" for 8 and
+/// "-1" for 2^64 - 1.
 CLI::Option* whole_number(CLI::Option* option, std::uint64_t minimum,
                           std::uint64_t maximum = UINT64_MAX);
 
-/// Lets no option of the app and its subcommands be given an empty text: that is a script's
-/// variable which is not set, and not what an option left away means. Call it when all options are
-/// there.
+/// Makes all options of the app and its subcommands refuse an empty text: it comes from an unset
+/// variable in a script, and does not mean the same as leaving out the option. Call it after all
+/// options have been added.
 void refuse_empty_texts(CLI::App& app);
 
 } // namespace leat::command

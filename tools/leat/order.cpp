@@ -21,7 +21,7 @@ struct listing_options {
   std::uint64_t steps = UINT64_MAX;
   std::vector<std::string> weights = {};
   bad_sample_policy bad_samples = bad_sample_policy::fail;
-  /// Accepted as by the other subcommands, and changes nothing.
+  /// Accepted for consistency with the other subcommands; has no effect.
   bool json = false;
 };
 

@@ -11,10 +11,10 @@
 
 namespace leat::command {
 
-/// Prints a line on standard output. Throws `errc::io` when it cannot be written.
+/// Prints a line on standard output. Throws `errc::io` if it cannot be written.
 void print_line(std::string_view text);
 
-/// Writes out what print_line holds back. Throws `errc::io`.
+/// Writes out what print_line has buffered. Throws `errc::io`.
 void flush_output();
 
 /// Prints "leat SUBCOMMAND: TEXT" on standard error.
@@ -23,17 +23,17 @@ void print_notice(std::string_view subcommand, std::string_view text);
 /// "1,234,567"
 std::string with_commas(std::uint64_t x);
 
-/// "512 bytes", "1.5 MB": powers of 1000, two or three digits that count.
+/// "512 bytes", "1.5 MB": powers of 1000, two or three significant digits.
 std::string readable_bytes(std::uint64_t x);
 
-/// "0.123", with so many decimals.
+/// "0.123": with this number of decimals.
 std::string fixed(double x, int decimals);
 
 inline double in_seconds(std::chrono::nanoseconds x) {
   return std::chrono::duration<double>(x).count();
 }
 
-/// Counts by name of the cause, those that are not 0.
+/// The counts that are not 0, by name of the cause.
 nlohmann::json bad_to_json(const bad_counts& x);
 
 } // namespace leat::command

@@ -44,7 +44,7 @@ namespace {
 
 constexpr std::chrono::milliseconds moment{500};
 
-/// Draws what is reported, from the first report that comes late on.
+/// Draws what is reported once an operation has taken longer than `moment`.
 class opening_bar {
 public:
   void show(const progress& x) {

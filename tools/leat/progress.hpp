@@ -16,11 +16,11 @@ std::string progress_text(const training_progress& x, std::string_view unit);
 /// "[#####.....]"
 std::string progress_bar(double share, std::size_t width);
 
-/// Shows progress on standard error: on a terminal a bar that is redrawn, otherwise a line at most
+/// Shows progress on standard error: a bar that is redrawn on a terminal, otherwise a line at most
 /// every 10 s.
 class progress_display {
 public:
-  /// `unit`: what is counted, "images". `more` is asked for what else a line should say.
+  /// `unit`: what is counted, such as "images". `more` returns further text for a line.
   explicit progress_display(std::string_view unit, std::function<std::string()> more = {});
   /// Leaves the last state of the bar on the terminal.
   ~progress_display();
@@ -40,8 +40,8 @@ private:
   std::chrono::nanoseconds shown_at_{0};
 };
 
-/// Shows on standard error how far something of the library's is that takes longer than a moment.
-/// Lives as long as the process may open data.
+/// Shows on standard error the progress of library calls that take longer than a moment, such as
+/// indexing. Lives as long as the process may open data.
 class opening_display {
 public:
   opening_display();

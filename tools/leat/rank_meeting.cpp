@@ -17,7 +17,7 @@ std::vector<epoch_agreement> rank_meeting::gather(std::uint64_t rank, const epoc
   }
   while (meeting_ == meeting && !is_over_)
     changed_.wait(mutex_);
-  // The next meeting cannot end before this rank has come to it, so these are still its own.
+  // The next meeting cannot end before this rank has come to it, so `all_` is still of this one.
   if (meeting_ != meeting)
     return all_;
   throw error(errc::worker_lost,

@@ -9,17 +9,17 @@
 
 namespace leat::command {
 
-/// An all-gather among the ranks of one process, each in a thread of its own: what MPI_Allgather is
+/// An all-gather among the ranks of one process, each in a thread of its own, like MPI_Allgather
 /// among processes.
 class rank_meeting {
 public:
   explicit rank_meeting(std::uint64_t ranks) : said_(ranks) {}
 
-  /// What all ranks say, once all have. Blocks until then. After `break_up` throws
-  /// `errc::worker_lost`.
+  /// Blocks until all ranks have called it, and returns the values of all. After `break_up` it
+  /// throws `errc::worker_lost`.
   std::vector<epoch_agreement> gather(std::uint64_t rank, const epoch_agreement& mine);
 
-  /// A rank will not come any more.
+  /// Ends all waits, because some rank will not come any more.
   void break_up();
 
 private:

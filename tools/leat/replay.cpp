@@ -50,7 +50,7 @@ batch_line line_at(const replay_options& x) {
   return line_of(std::move(*batch));
 }
 
-/// Makes the step's batch as a job of one rank does.
+/// Makes the step's batch as a job of one rank would.
 lease deliver(const replay_options& x, const pipeline& job) {
   loader_options settings{.workers = std::max(1U, std::thread::hardware_concurrency()),
                           .epochs = x.order.epoch + 1,
@@ -63,7 +63,7 @@ lease deliver(const replay_options& x, const pipeline& job) {
   return loader.next();
 }
 
-/// One image a valid row, named by its position. Returns the files' names.
+/// Writes one image per valid row, named by its position. Returns the files' names.
 std::vector<std::string> write_images(const batch& x, const std::string& directory) {
   std::filesystem::create_directories(directory);
   auto images = x.view<std::uint8_t, 4>("image");
@@ -79,7 +79,7 @@ std::vector<std::string> write_images(const batch& x, const std::string& directo
   return files;
 }
 
-/// All images in one.
+/// Writes all images as one.
 void write_sheet(const batch& x, const std::string& file) {
   auto images = x.view<std::uint8_t, 4>("image");
   std::vector<std::span<const std::uint8_t>> valid;

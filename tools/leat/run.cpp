@@ -210,10 +210,10 @@ void write_stats(const std::string& file, const training_job& job, std::uint64_t
   write_output(file, json{{"workers", workers}, {"stages", stages}}.dump(2) + "\n", "--stats");
 }
 
-/// Lets signals end the job that there is.
+/// Lets signals end the job, if there is one.
 class job_stop {
 public:
-  /// Null: the job is over.
+  /// Null: there is no job, or no job any more.
   void set(training_job* job) {
     const mutex_lock lock{mutex_};
     job_ = job;
@@ -221,7 +221,7 @@ public:
   void stop(int signal) {
     const mutex_lock lock{mutex_};
     const std::string name = name_of_signal(signal);
-    if (!job_) { // still opening its data, or done: nothing was handed over that is not saved
+    if (!job_) { // still opening its data, or done: all that was handed over is saved
       print_notice("run", name);
       std::_Exit(exit_code_of(signal));
     }
@@ -234,7 +234,7 @@ private:
   training_job* job_ LEAT_GUARDED_BY(mutex_) = nullptr;
 };
 
-/// Signals reach a job while this lives.
+/// Signals can stop a job while this lives.
 class stoppable {
 public:
   stoppable(job_stop& stop, training_job& job) : stop_(stop) { stop_.set(&job); }
@@ -249,7 +249,7 @@ private:
 /// Returns the exit code.
 int run(const run_options& x) {
   job_stop stop;
-  // Before there is any thread of the job.
+  // Before any thread of the job exists: all inherit the signal mask.
   const stop_signals signals{[&](int signal) { stop.stop(signal); }};
   auto settings = settings_of(x, usable_cores());
   check_snapshot_dir(x);

@@ -6,8 +6,8 @@ class App;
 
 namespace leat::command {
 
-/// Adds `leat run`: feeds a pretended training job and shows how fast.
-/// `status`: the exit code of a job that a signal ended.
+/// Adds `leat run`: runs a training job that only reads, and shows how fast.
+/// `status` receives the exit code, which is not 0 if a signal ended the job.
 void add_run(CLI::App& app, int& status);
 
 } // namespace leat::command

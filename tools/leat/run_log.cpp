@@ -13,7 +13,7 @@ namespace leat::command {
 
 namespace {
 
-/// Far above the longest batch of a job: some ten million rows.
+/// Far longer than the line of any batch: about ten million rows.
 constexpr std::size_t max_line_bytes = std::size_t{1} << 30;
 constexpr std::size_t block_bytes = std::size_t{1} << 16;
 
@@ -33,14 +33,14 @@ std::optional<log_line> log_reader::next() {
   }
 }
 
-/// The next line in `text_`. False if there is none, or one without its end.
+/// Reads the next line into `text_`. False if there is none, or only one without a line end.
 bool log_reader::read_line() {
   text_.clear();
   while (at_ < block_.size() || refill()) {
     const char c = block_[at_++];
     if (c == '\n')
       return true;
-    // Avoids reading a file that is not a log at all, and may be endless.
+    // Stops early in a file that is not a log at all, and may be endless.
     if ((text_.empty() && c != '{') || text_.size() >= max_line_bytes) {
       ++number_;
       fail(text_.empty() ? "it does not begin with {"
@@ -51,7 +51,7 @@ bool log_reader::read_line() {
   return false;
 }
 
-/// The next block; false at the end.
+/// Reads the next block; false at the end.
 bool log_reader::refill() {
   block_.resize(block_bytes);
   at_ = 0;

@@ -15,7 +15,7 @@ namespace leat::command {
 
 using leat::log_writer;
 
-/// Reads a log line by line, in constant memory. A torn last line is as if it were not there.
+/// Reads a log line by line, in constant memory. Ignores a torn last line.
 class log_reader {
 public:
   /// Throws as `open_input`.
@@ -32,7 +32,7 @@ private:
   std::filesystem::path file_;
   file_descriptor from_;
   std::string block_;
-  /// What of the block comes next.
+  /// Index of the next byte of the block.
   std::size_t at_ = 0;
   std::string text_;
   std::uint64_t number_ = 0;

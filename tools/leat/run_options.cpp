@@ -16,10 +16,10 @@ namespace leat::command {
 
 namespace {
 
-/// Times and counts that are larger are slips of the finger.
+/// Larger times and counts are taken for typing errors.
 constexpr std::uint64_t max_ms = 86'400'000;
 constexpr std::uint64_t max_ranks = 1'000'000;
-/// Each has its actors and threads.
+/// Each rank has its own actors and threads.
 constexpr std::uint64_t max_ranks_here = 1024;
 constexpr std::uint64_t max_workers = 4096;
 constexpr std::uint64_t default_snapshot_every = 100;
@@ -148,7 +148,7 @@ void add_drills(CLI::App& app, run_options& to) {
       ->default_str("");
 }
 
-/// An option without effect is a slip, which must not be noticed only when the job is to be
+/// An option without effect is a mistake, which should not be noticed only when the job is to be
 /// resumed.
 void check_snapshots(const run_options& x) {
   const bool saves = !x.snapshot_dir.empty();
@@ -199,20 +199,20 @@ void check(const run_options& x) {
     bad_usage("--resize", "--workers 0", "at least one worker");
 }
 
-/// Beside the log, where that is a file.
+/// The default is a file next to the log, if that is a file.
 std::string bad_log_of(const run_options& x) {
   if (!x.bad_log.empty() || x.log.empty() || !place_of_output(x.log, "--log").is_file)
     return x.bad_log;
   return x.log + ".bad";
 }
 
-/// From a thread beside the one that hangs: nothing of the job can be ended in order.
+/// Called in another thread than the one that hangs: the job cannot be ended in order.
 [[noreturn]] void end_stuck(const error& problem) {
   std::fprintf(stderr, "leat run: %s\n", problem.what());
   std::_Exit(EXIT_FAILURE);
 }
 
-/// A failure of a worker that there never is would be none.
+/// A fault of a worker that never exists would have no effect.
 void check_fault_workers(const training_settings& x) {
   auto workers = x.loader.workers;
   for (const auto& resize : x.resizes)
@@ -223,13 +223,15 @@ void check_fault_workers(const training_settings& x) {
                 workers == 0 ? "worker 0, the trainer's thread"
                              : "0 .. " + std::to_string(workers - 1) + ", the workers of a rank");
   };
-  for (const auto& slow : x.loader.fault.slow)
+  if (!x.loader.fault)
+    return;
+  for (const auto& slow : x.loader.fault->slow)
     check(slow.worker);
-  for (const auto& death : x.loader.fault.deaths)
+  for (const auto& death : x.loader.fault->deaths)
     check(death.worker);
 }
 
-/// Options win over the environment.
+/// Options override the environment.
 cluster cluster_of(const run_options& x) {
   const bool asks_launcher = x.elastic.empty() && !x.rank && x.world_size == 1;
   auto to = asks_launcher ? cluster::from_env() : cluster::from_leat_env();
@@ -271,13 +273,16 @@ loader_options loader_of(const run_options& x, std::size_t cores) {
   if (!x.cluster.empty())
     result.cluster = cluster_of(x);
   result.hash_pixels = !x.log.empty();
+  fault_drill fault;
   for (const auto& text : x.faults)
-    parse_fault(text, result.fault);
+    parse_fault(text, fault);
   result.workers = x.workers;
-  // A worker that is named must be there.
-  const bool names_worker = !result.fault.slow.empty() || !result.fault.deaths.empty();
+  // A worker that a fault names must exist.
+  const bool names_worker = !fault.slow.empty() || !fault.deaths.empty();
   if (x.workers == automatic && names_worker)
     result.workers = std::max<std::size_t>(1, cores / (x.rank ? 1 : x.world_size));
+  if (!x.faults.empty())
+    result.fault = drill(std::move(fault));
   return result;
 }
 

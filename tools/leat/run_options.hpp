@@ -1,5 +1,7 @@
 #pragma once
 
+#include <leat/testing.hpp>
+
 #include "tools/leat/job_options.hpp"
 #include "tools/leat/training_job.hpp"
 
@@ -16,10 +18,9 @@ class App;
 namespace leat::command {
 
 /// The command line of `leat run`.
-/// Large because it is the list of all options of a subcommand.
 struct run_options {
   order_options order;
-  /// Empty: one.
+  /// Empty: one epoch.
   std::optional<std::uint64_t> epochs = {};
   std::uint64_t world_size = 1;
   /// Empty: all ranks in this process.
@@ -31,7 +32,7 @@ struct run_options {
   bad_sample_policy bad_samples = bad_sample_policy::fail;
   std::string bad_log = {};
   std::string snapshot_dir = {};
-  /// Empty: 100 steps, and 3 sets.
+  /// Empty: 100 steps. For `keep`, empty: 3 sets.
   std::optional<std::uint64_t> snapshot_every = {};
   std::optional<std::uint64_t> keep = {};
   bool resume = false;
@@ -45,7 +46,7 @@ struct run_options {
   std::string state_dir = {};
   bool comes_back_alone = false;
   std::optional<std::uint64_t> run_ahead = {};
-  /// "MIN:MAX"; empty: as many ranks as the world size says.
+  /// "MIN:MAX"; empty: the number of ranks is the world size.
   std::string elastic = {};
   std::uint64_t beat_ms = 1000;
   std::uint64_t join_within_s = 1800;
@@ -70,16 +71,18 @@ step_range parse_steps(const std::string& text);
 /// Throws `errc::invalid_argument`.
 void parse_fault(const std::string& text, fault_drill& to);
 
-/// What the job shall do, in a process that may use so many cores. Throws `errc::invalid_argument`
-/// where options do not fit each other. Looks where the log is, and reads no file.
+/// The settings of the job, in a process that may use so many cores. Throws
+/// `errc::invalid_argument` if options contradict each other. Looks up where the log is, but reads
+/// no file.
 training_settings settings_of(const run_options& x, std::size_t cores);
 
 /// Refuses a job without an end, and a number of epochs if there is one endless epoch. Throws
 /// `errc::invalid_argument`.
 void check_length(const run_options& x, const pipeline& job);
 
-/// True where a snapshot directory's entry is none of a rank that starts afresh: a part of another
-/// rank of its own job, which may have begun earlier. With all ranks in one process there is none.
+/// True if an entry of the snapshot directory is a part that another rank of the same job wrote,
+/// which may have started earlier: it does not hinder this rank's fresh start. Always false if all
+/// ranks are in one process.
 bool belongs_to_other_rank(std::string_view entry, const run_options& x);
 
 } // namespace leat::command

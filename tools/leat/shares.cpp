@@ -12,10 +12,10 @@ namespace leat::command {
 
 namespace {
 
-/// A line of progress has room for no more.
+/// A line of progress has no room for more.
 constexpr std::size_t most_inputs_in_line = 8;
 
-/// An input's number, of the sum of all inputs'.
+/// An input's share of the sum over all inputs of some number.
 double part_of(const mix_counts& mix, const mixed_input& x, std::uint64_t mixed_input::*number) {
   std::uint64_t all = 0;
   for (const auto& input : mix.inputs)
@@ -27,7 +27,7 @@ double share_of(const mix_counts& mix, const mixed_input& x) {
   return part_of(mix, x, mix.cost.empty() ? &mixed_input::samples : &mixed_input::cost);
 }
 
-/// False if they are not known.
+/// False if the weights are unknown.
 bool has_weights(const mix_counts& mix) {
   return std::any_of(mix.inputs.begin(), mix.inputs.end(), [](auto& x) { return x.weight > 0; });
 }

@@ -9,21 +9,21 @@
 
 namespace leat::command {
 
-/// Ends a job on SIGINT and SIGTERM, as long as this lives. The first one is told, in a thread of
-/// its own, to whoever can end the job in order; the second ends the process at once, with exit
-/// code 128 and its number. Those that the process was started to ignore stay ignored (a job in
-/// the background of a script). Made before any other thread of the job: all inherit that these
-/// signals are left to this thread.
+/// Ends a job on SIGINT and SIGTERM, as long as this lives. For the first signal it calls a
+/// function, in a thread of its own, which can end the job in order; the second ends the process at
+/// once, with exit code 128 plus its number. Signals that the process was started to ignore stay
+/// ignored (a job in the background of a script). Create it before any other thread of the job: all
+/// threads inherit the mask that leaves these signals to its thread.
 class stop_signals {
 public:
-  /// `first`: called once at most, with the signal. Throws `errc::no_resources`, `errc::io`.
+  /// `first` is called at most once, with the signal. Throws `errc::no_resources`, `errc::io`.
   explicit stop_signals(std::function<void(int)> first);
-  /// Signals that come later end the process as usual.
+  /// Later signals end the process as usual.
   ~stop_signals();
   stop_signals(const stop_signals&) = delete;
   stop_signals& operator=(const stop_signals&) = delete;
 
-  /// The first signal that came; 0: none did.
+  /// The first signal received; 0: none.
   int caught() const noexcept { return caught_.load(); }
 
 private:

@@ -8,7 +8,7 @@ namespace leat::command {
 
 namespace {
 
-/// A parameter of a function, as "text=a into=b" says it.
+/// A parameter's value in a text such as "text=a into=b"; `preset` if it is not given.
 std::string parameter(const std::string& all, std::string_view name, std::string_view preset) {
   const auto key = ' ' + std::string{name} + '=';
   const auto text = ' ' + all + ' ';

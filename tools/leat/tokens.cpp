@@ -38,7 +38,8 @@ struct token_counts {
   double seconds = 0;
 };
 
-/// Every document once; the order does not matter, so one lane will do for any number of files.
+/// Reads every document once; the order does not matter, so one lane will do for any number of
+/// files.
 token_counts count_tokens(const tokens_options& x) {
   constexpr std::uint64_t documents_per_batch = 256;
   const auto start = std::chrono::steady_clock::now();

@@ -20,7 +20,7 @@ namespace leat::command {
 
 namespace {
 
-/// Throws the first error that is not about another rank.
+/// Throws the first error that is not merely about the loss of another rank.
 [[noreturn]] void rethrow_first_cause(const std::vector<std::exception_ptr>& problems) {
   std::exception_ptr first;
   for (const auto& x : problems) {
@@ -60,7 +60,7 @@ training_job::training_job(const pipeline& data, training_settings settings)
   digest_ = digest_of_ranks();
 }
 
-/// Moves all loaders to where the job resumes.
+/// Moves all loaders to where the job begins or resumes.
 void training_job::begin() {
   if (is_clustered())
     join();
@@ -88,12 +88,12 @@ void training_job::tell_changes() {
 
 void training_job::join() {
   auto& mine = loaders_.front();
-  tell_changes(); // all ranks must say so when they join
+  tell_changes(); // all ranks must agree on these when they join
   if (settings_.snapshot_dir.empty())
     mine.join();
   else
     resumed_at_ = mine.restore(settings_.snapshot_dir, settings_.restore);
-  saved_ = mine.position().global_step; // of what the log has behind it nothing may be saved yet
+  saved_ = mine.position().global_step; // the log may be ahead, but nothing after this is saved
   resume_from_log();
 }
 
@@ -118,12 +118,13 @@ std::uint64_t training_job::steps_in_log() const {
     } else {
       const auto& start = std::get<attempt_start>(*line);
       const bool goes_back = start.continues || !start.term || start.term != term;
-      const auto from = start.resumed_at.value_or(attempt_start::point{});
-      if (goes_back) // with all others, or to where its trainer was
+      const auto from = start.resumed_at.value_or(job_position{});
+      if (goes_back) // all ranks did, or this one resumed where its trainer was
         steps.erase(steps.lower_bound({from.epoch, from.step}), steps.end());
       term = start.term;
     }
-  // A process that was killed before it wrote a header has handed over nothing in its term.
+  // If the log does not end in this term, its process was killed before it wrote a header, and
+  // handed over nothing in the term.
   return term == loaders_.front().cluster_term() ? steps.size() : 0;
 }
 
@@ -134,14 +135,14 @@ void training_job::note_position() {
   progress_.global_step = here.global_step;
 }
 
-/// Reads the set once, for all loaders.
+/// Reads the snapshot set once, for all loaders.
 void training_job::restore() {
   const auto found =
       newest_snapshot(settings_.snapshot_dir, {.allow_older = settings_.restore.allow_older});
   skipped_ = found.skipped;
   if (!found) {
     for (auto& x : loaders_)
-      x.seek(0, 0); // as a restore would: what the bad-sample log has comes again
+      x.seek(0, 0); // cuts the bad-sample log, as a restore would: its samples come again
     return;
   }
   for (auto& x : loaders_)
@@ -176,7 +177,7 @@ void training_job::go_back() {
   next_leases_.clear();
   resume_from_log();
   note_position();
-  digest_ = digest_of_ranks(); // perhaps no batch follows
+  digest_ = digest_of_ranks(); // there may be no further batch to update it
   saved_ = progress_.global_step;
   open_log();
 }
@@ -196,7 +197,7 @@ void training_job::train(const std::function<void(const training_progress&)>& wa
 
 void training_job::end() {
   if (is_clustered() && is_to_stop_)
-    return; // the others go on: there is no set of all ranks here
+    return; // the others continue, so there is no set of all ranks at this step
   if (is_clustered() && loaders_.front().next())
     throw error(errc::invalid_argument,
                 {.stage = "run", .got = "a batch after the last step", .needed = "none"});
@@ -225,7 +226,7 @@ std::uint64_t training_job::snapshot_bytes() const {
   try {
     for (const auto& x : loaders_)
       most = std::max<std::uint64_t>(most, x.snapshot().size());
-  } catch (const error&) { // of records that are kept nowhere
+  } catch (const error&) { // no snapshot is possible of records that no journal keeps
   }
   return most;
 }
@@ -255,7 +256,8 @@ void training_job::resize_if_due() {
       x.resize_workers(resizes[next_resize_].workers);
 }
 
-/// Gives every rank its part of the next step. False after the last one.
+/// Gives every rank its part of the next step. False after the last step, or if the job was
+/// stopped.
 bool training_job::hand_over() {
   resize_if_due();
   const auto asked = clock::now();
@@ -280,7 +282,7 @@ bool training_job::hand_over() {
   return true;
 }
 
-/// One after the other; in threads where they wait for each other.
+/// Asks the ranks one after the other, or concurrently in threads if they wait for each other.
 std::vector<std::exception_ptr> training_job::ask_all_ranks() {
   next_leases_.resize(loaders_.size());
   std::vector<std::exception_ptr> problems(loaders_.size());
@@ -301,7 +303,7 @@ std::vector<std::exception_ptr> training_job::ask_all_ranks() {
         others.add("ranks", [&next, i] { next(i); });
     } catch (...) {
       problems[i] = std::current_exception();
-      meeting_->break_up(); // those that have begun wait for all
+      meeting_->break_up(); // ranks that have begun would wait for all
     }
     for (i = 0; i < (must_meet_ ? 1 : loaders_.size()); ++i)
       next(i);
@@ -313,7 +315,7 @@ bool training_job::next_of_all_ranks() {
   const auto problems = ask_all_ranks();
   if (std::none_of(problems.begin(), problems.end(), [](const auto& x) { return x != nullptr; }))
     return true;
-  // The rank that failed by itself says why; the others only miss it.
+  // The rank that failed has the reason; the others report only that it is missing.
   try {
     rethrow_first_cause(problems);
   } catch (const error& problem) {
@@ -329,10 +331,10 @@ void training_job::save_if_due(std::uint64_t step_before) {
     save();
 }
 
-/// Saves after the step that all ranks have.
+/// Saves the state after the last step that all ranks have.
 void training_job::save() {
   for (std::size_t i = 0; i < loaders_.size(); ++i)
-    if (i < next_leases_.size() && next_leases_[i]) // ahead of the others
+    if (i < next_leases_.size() && next_leases_[i]) // this rank is a step ahead of others
       loaders_[i].save(settings_.snapshot_dir, *leases_[i]);
     else
       loaders_[i].save(settings_.snapshot_dir);

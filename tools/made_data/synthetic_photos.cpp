@@ -1,7 +1,5 @@
 #include "tools/made_data/synthetic_photos.hpp"
 
-#include "runtime/base/threads/mutex.hpp"
-
 #include <leat/error.hpp>
 #include <leat/rng.hpp>
 
@@ -11,7 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
+#include <future>
 #include <set>
 #include <string>
 #include <system_error>
@@ -106,31 +104,24 @@ void write_shard(const fs::path& directory, const synthetic_options& options, st
   tar.finish();
 }
 
-/// Calls f(0) .. f(count - 1), on that many threads at a time, and throws what the first failing
-/// call threw, after all threads have ended.
+/// Calls f(0) .. f(count - 1), on that many threads at a time, and throws what a failing call
+/// threw, after all threads have ended.
 template <class F>
 void run_parallel(std::uint64_t count, std::size_t threads, F f) {
   std::atomic<std::uint64_t> next{0};
-  mutex failing;
-  std::exception_ptr failure;
-  auto work = [&] {
-    try {
-      for (std::uint64_t i = next++; i < count; i = next++)
-        f(i);
-    } catch (...) {
-      next = count;
-      mutex_lock lock{failing};
-      if (!failure)
-        failure = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> pool;
-    for (std::size_t i = 0; i < threads; ++i)
-      pool.emplace_back(work);
-  }
-  if (failure)
-    std::rethrow_exception(failure);
+  std::vector<std::future<void>> pool;
+  while (pool.size() < threads)
+    pool.push_back(std::async(std::launch::async, [&] {
+      try {
+        for (std::uint64_t number = next++; number < count; number = next++)
+          f(number);
+      } catch (...) {
+        next = count;
+        throw;
+      }
+    }));
+  for (auto& x : pool)
+    x.get();
 }
 
 } // namespace

@@ -93,8 +93,8 @@ class Batch(LeasedBatch):
         return list(self.lease.text(name))
 
     def to(self, device: torch.device | str | int, non_blocking: bool = True) -> "Batch":
-        """The batch with its tensors on a device; what it knows beside them stays."""
-        # Copies to the CPU and to MPS that do not block may be read before they are there.
+        """The batch with its tensors on a device; everything else stays."""
+        # After a non-blocking copy to the CPU or to MPS, the tensor could be read before the copy is done.
         non_blocking = non_blocking and torch.device(device).type not in ("cpu", "mps")
         return Batch({name: _moved(x, device, non_blocking) for name, x in self.items()}, self._lease)
 

@@ -1,4 +1,4 @@
-"""What ranks tell each other: ends of epochs, and the parts of a state."""
+"""What ranks exchange: ends of epochs, and the parts of a state."""
 
 import datetime
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Digests of any batch, and the random generators that a loader of torch draws its order from."""
+"""Digests of any batch, and the random generators from which a torch loader draws its order."""
 
 import contextlib
 import hashlib
@@ -14,13 +14,13 @@ from torch.utils import _pytree
 
 
 class Chain:
-    """A digest over batches in their order: of tensors and arrays their type, shape and bytes, of all else its pickle."""
+    """A digest of batches in order: it covers type, shape and bytes of tensors and arrays, and the pickle of anything else."""
 
     def __init__(self, value: str = "") -> None:
         self.value = value
 
     def add(self, batch: Any) -> None:
-        """Takes one more batch."""
+        """Adds a batch."""
         made = hashlib.blake2b(self.value.encode(), digest_size=16)
         leaves, structure = _pytree.tree_flatten(batch)
         made.update(str(structure).encode())
@@ -31,7 +31,7 @@ class Chain:
         self.value = made.hexdigest()
 
     def add_index(self, index: Any) -> None:
-        """Takes what a sampler drew: one number, or a list of them."""
+        """Adds what a sampler drew: a number, or a list of numbers."""
         content = self.value.encode() + pickle.dumps(index, protocol=4)
         self.value = hashlib.blake2b(content, digest_size=16).hexdigest()
 
@@ -55,7 +55,7 @@ class Generators:
         self._own = list({id(x): x for x in found if isinstance(x, torch.Generator)}.values())
 
     def state(self) -> dict[str, Any]:
-        """As they are now, in types that JSON has."""
+        """The current states, in types that JSON has."""
         numbers = np.random.get_state(legacy=False)
         return {
             "python": random.getstate(),
@@ -64,7 +64,7 @@ class Generators:
         }
 
     def set(self, state: Mapping[str, Any]) -> None:
-        """As they were."""
+        """Restores what state() returned."""
         version, words, gauss = state["python"]
         random.setstate((version, tuple(words), gauss))
         key, *rest = state["numpy"]
@@ -74,17 +74,17 @@ class Generators:
         self.set_own(others)
 
     def own(self) -> list[str]:
-        """Of the loader's and its sampler's generators alone."""
+        """The states of only the loader's and its sampler's generators."""
         return [_hex(x.get_state()) for x in self._own]
 
     def set_own(self, states: Sequence[str]) -> None:
-        """As own() gave them."""
+        """Restores what own() returned."""
         for generator, x in zip(self._own, states, strict=True):
             generator.set_state(_of_hex(x))
 
     @contextlib.contextmanager
     def replaying(self, state: Mapping[str, Any]) -> Iterator[None]:
-        """Inside, all generators go on from `state`; afterwards Python's, NumPy's and torch's own are as they were before."""
+        """Inside, all generators continue from `state`; afterwards Python's, NumPy's and torch's own are as before."""
         shared = Generators()
         before = shared.state()
         self.set(state)

@@ -13,7 +13,7 @@ from leat.torch._reader import has_state, state_of
 
 
 class Indices:
-    """The indices of a loader's batches. A state is the sampler's own, or says how many were drawn, and their digest."""
+    """The indices of a loader's batches. A state is the sampler's own, or the number of draws and their digest."""
 
     def __init__(self, loader: torch.utils.data.DataLoader[Any]) -> None:
         batches: Any = loader.batch_sampler
@@ -29,12 +29,12 @@ class Indices:
         self._has_ended = False
 
     def pass_epoch(self, state: dict[str, Any]) -> None:
-        """The sampler is where it was at the end of an epoch, of which `state` is."""
+        """Restores the sampler to the end of the epoch of which `state` is."""
         if state["sampler"] is not None:
             self._source.load_state_dict(copy.deepcopy(state["sampler"]))
 
     def begin(self, state: dict[str, Any] | None) -> None:
-        """From the first batch, or after those that were drawn before `state` was taken. Raises Error if they were others."""
+        """Begins with the first batch, or after those drawn before `state`. Raises Error if these are not the same now."""
         if self._is_endless:
             self._iterator = itertools.repeat(None)
             self._drawn = 0 if state is None else state["drawn"]
@@ -69,7 +69,7 @@ class Indices:
         return index
 
     def state(self) -> dict[str, Any]:
-        """After the last index that was drawn."""
+        """The state after the last index that was drawn."""
         return {
             "drawn": self._drawn,
             "ended": self._has_ended,

@@ -14,7 +14,7 @@ _COMBINED = frozenset(f"{package}.utilities.combined_loader" for package in _PAC
 def find_loop() -> Any:
     """The loop of a Trainer that begins to iterate the loader that calls this.
 
-    Also if the loader is inside an iterable that the loop has. None if another asks, such as a module's step.
+    Also if the loader is inside an iterable of the loop. None if anything else iterates it, such as a module's step.
     """
     if _LOOPS.isdisjoint(sys.modules):
         return None
@@ -31,17 +31,17 @@ def find_loop() -> Any:
 
 
 def refuses() -> bool:
-    """A Trainer trains with the loader that calls this; it would keep its position at some points only."""
+    """Refuses a Trainer that trains with the loader that calls this: it would keep the position only at some points."""
     return hasattr(find_loop(), "epoch_loop")
 
 
 def refusal(problem: Error) -> Iterator[Any]:
-    """Raises it with the first batch: if iter() did, Lightning would put an error of its own in its place."""
+    """Raises it with the first batch: if iter() raised it, Lightning would replace it by an error of its own."""
     raise problem
     yield
 
 
 def forget_arguments(loader: Any) -> None:
-    """Lightning notes the arguments of loaders that are made in its hooks, to make them again. They need no second one."""
+    """Removes the arguments that Lightning records for loaders made in its hooks, to make them again: there is no need."""
     for name in ("args", "kwargs", "arg_names", "default_kwargs"):
         loader.__dict__.pop(f"__pl_saved_{name}", None)

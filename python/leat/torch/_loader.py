@@ -52,7 +52,7 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
     group of these ranks, if it is not the default one. `state_timeout`: seconds that state_dict() waits for other ranks.
 
     One epoch at a time: an `iter` in the middle of an epoch leaves out its rest, on all ranks alike, except in an endless
-    epoch (`end="cycle"`), where it goes on. Raises leat.Error, InvalidArgument for uses that would lose data in silence.
+    epoch (`end="cycle"`), where it continues. Raises leat.Error, InvalidArgument for uses that would silently lose data.
     """
 
     use_stateful_dataloader = True  # Accelerate saves and loads the state
@@ -60,7 +60,7 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
     remainder = 0  # Accelerate must not cut rows off: see leat.accelerate.gather_for_metrics
 
     def __new__(cls, *_: Any, **arguments: Any) -> "DataLoader":
-        # Lightning's predict makes every DataLoader again from its attributes, only to exchange its sampler. It gets this one.
+        # Lightning's predict makes every DataLoader again from its attributes, only to replace its sampler: it gets this one.
         found = arguments.get("dataset")
         return found.loader if isinstance(found, Dataset) else super().__new__(cls)
 
@@ -81,13 +81,13 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
         if isinstance(options.get("dataset"), Dataset):
             return  # see __new__
         _refuse_worker()
-        self.is_placed = rank is not None or mesh is not None  # the program says which part is whose
+        self.is_placed = rank is not None or mesh is not None  # the program has set which part is whose
         self.device = torch.device(device) if device is not None else None
         self._process = os.getpid()
         self._ragged: frozenset[str] | None = None
         self._is_prepared = False
         self._was_told = False
-        self.reader: Any = None  # one that takes batches ahead of their use keeps here what it took: see leat.lightning
+        self.reader: Any = None  # where code that takes batches ahead of their use keeps them: see leat.lightning
         self._group, self._mesh, self._state_timeout = group, mesh, state_timeout
         given = {"workers": workers, "epochs": ENDLESS if epochs is None else epochs, **options}
         self._open_at(find_place(rank, world_size, mesh=mesh), data, given)
@@ -108,7 +108,7 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
 
     @property
     def lacks_group(self) -> bool:
-        """Its state is spread over ranks that it cannot reach: it was made before torch.distributed was initialised."""
+        """Whether its state is spread over ranks that it cannot reach: it was made before torch.distributed was initialised."""
         return self._shared.lacks_group
 
     def move_to(self, rank: int, world_size: int) -> None:
@@ -160,11 +160,11 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
         return leat.lightning.iterate(self, loop)
 
     def begin(self) -> Iterator[Batch]:
-        """What `iter` does, whoever asks."""
+        """What `iter` does, whoever iterates."""
         return super().__iter__()
 
     def batch_of(self, lease: leat.Batch) -> Batch:
-        """The batch with its tensors again, for one that was taken ahead."""
+        """The batch with its tensors again, for a lease that was taken ahead."""
         return self._batch(lease)
 
     def _batches(self, number: int) -> Iterator[Batch]:
@@ -241,7 +241,7 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
 
     @property
     def _is_accelerate_prepared(self) -> bool:
-        # Asked by Accelerator.prepare(), which then takes the loader as it is: leat divides among ranks itself.
+        # Accelerator.prepare() reads it, and then takes the loader as it is: leat divides among ranks itself.
         if "accelerate.state" in sys.modules and not self._is_prepared:
             self._is_prepared = True
             import leat.accelerate

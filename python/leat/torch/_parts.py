@@ -1,4 +1,4 @@
-"""The parts of a state that every rank has alike."""
+"""The parts of a state, which are the same on every rank."""
 
 import leat
 from leat._epochs import ENDLESS
@@ -7,7 +7,7 @@ from leat.torch._collective import Group
 
 
 class Shared:
-    """Makes every rank's own part into parts that are the same on all ranks."""
+    """Turns every rank's own part into parts that are the same on all ranks."""
 
     def __init__(self, data: leat.Pipeline, world_size: int, is_indexed: bool, group: Group | None, seconds: float) -> None:
         self._data = data
@@ -19,7 +19,7 @@ class Shared:
 
     @property
     def lacks_group(self) -> bool:
-        """There are several ranks, whose parts must be gathered, and no process group yet."""
+        """Whether there are several ranks whose parts must be gathered, and no process group yet."""
         return self._world_size > 1 and not self._is_indexed and self._group is None
 
     def parts(self, own: bytes) -> list[bytes]:
@@ -36,7 +36,7 @@ class Shared:
         return self._group.gather_bytes(own, self._seconds, "state_dict()")
 
     def _without_sums(self, own: bytes) -> bytes:
-        # A rank of another world that is not its first has the position of any part, and nobody's sums.
+        # In a world of another size, any rank but the first takes only the position from a part, and no sums.
         if self._writer is None:
             self._writer = leat.Loader(
                 self._data, rank=self._world_size, world_size=self._world_size + 1, workers=0, epochs=ENDLESS

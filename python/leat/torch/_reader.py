@@ -1,4 +1,4 @@
-"""What reads a dataset for a loader with state, in a worker process or in the program's own."""
+"""Reads a dataset for a loader with state, in a worker process or in the program's own."""
 
 import contextlib
 import copy
@@ -16,7 +16,7 @@ from leat.torch._digest import Chain, Generators
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """Begin an epoch: from its first sample, from `state`, or, `is_over`, the one after the epoch of `state`."""
+    """Begin an epoch: at its first sample, at `state`, or, with `is_over`, the epoch after that of `state`."""
 
     state: Any = None
     is_over: bool = False
@@ -24,7 +24,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Read the samples of `index`; its `number` counts from the epoch's beginning. Without one, only the state is wanted."""
+    """Read the samples of `index`; `number` counts from the beginning of the epoch. Without it, only the state is wanted."""
 
     number: int | None
     index: Any
@@ -33,7 +33,7 @@ class Read:
 
 @dataclass(slots=True)
 class Reply:
-    """What came of a request: a batch, an error, or the end of the worker's samples; the reader's state, if it was wanted."""
+    """The answer to a request: a batch, an error, or the end of the worker's samples; and the reader's state, if wanted."""
 
     number: int | None
     worker: int
@@ -44,23 +44,23 @@ class Reply:
     state: Any = None
 
     def pin_memory(self) -> "Reply":
-        """Called by torch's thread for pinned memory: states stay as they are."""
+        """Called by torch's thread for pinned memory; leaves states as they are."""
         self.data = pin_memory(self.data)  # type: ignore[no-untyped-call]
         return self
 
 
 def has_state(x: Any) -> bool:
-    """Whether it can say where it is, and go there."""
+    """Whether an object has a state that can be saved and loaded."""
     return callable(getattr(x, "state_dict", None)) and callable(getattr(x, "load_state_dict", None))
 
 
 def state_of(x: Any) -> Any:
-    """A copy: what the object goes on to change, and a queue sends later, must not be in it. None without a state."""
+    """A copy of an object's state, since a queue may send it after the object has changed. None without a state."""
     return copy.deepcopy(x.state_dict()) if has_state(x) else None
 
 
 class Reader(torch.utils.data.Dataset[Reply]):
-    """Answers requests: to torch a dataset whose indices they are. `loader`: whose dataset is to be read, and how."""
+    """Answers requests. For torch it is a dataset, and requests are its indices. `loader`: whose dataset to read, and how."""
 
     def __init__(self, loader: torch.utils.data.DataLoader[Any]) -> None:
         self._dataset: Any = loader.dataset
@@ -88,13 +88,13 @@ class Reader(torch.utils.data.Dataset[Reply]):
                 reply.data = data if reply.has_data else None
             if self._is_worker and (isinstance(request, Begin) or request.wants_state or reply.has_ended):
                 reply.state = self.state()
-        except Exception as problem:  # which must not take the number along
+        except Exception as problem:  # the reply must keep its number
             where = f"in DataLoader worker process {reply.worker}"
             reply.error = problem if info is None else ExceptionWrapper(where=where)  # type: ignore[no-untyped-call]
         return reply
 
     def state(self) -> dict[str, Any]:
-        """Where it is: the dataset's and its iterator's own state; where they have none, how much was read, and its digest."""
+        """Its state: that of the dataset and its iterator; if they have none, how much was read, and the digest of that."""
         state: dict[str, Any] = {
             "read": self._read,
             "ended": self._has_ended,
@@ -140,7 +140,7 @@ class Reader(torch.utils.data.Dataset[Reply]):
                 "load_state_dict: a dataset or its iterator had no state_dict() when the state was taken, but has one now"
             )
         while self._read < at["read"] and not self._has_ended:
-            with contextlib.suppress(Exception):  # raised before, too
+            with contextlib.suppress(Exception):  # it was raised before the load, too
                 self._fetch(None)
         if (self._read, self._chain.value) != (at["read"], at["digest"]):
             raise Error(
@@ -149,7 +149,7 @@ class Reader(torch.utils.data.Dataset[Reply]):
             )
 
     def _fetch(self, index: Any) -> Any:
-        """A batch; _END once there are no more samples."""
+        """The next batch; _END once there are no more samples."""
         self._read += 1
         samples = self._samples() if self._is_iterable else self._items(index)
         if samples is _END:
@@ -185,7 +185,7 @@ _END = object()
 
 
 class Start:
-    """What a worker process calls first: its dataset is the user's for get_worker_info(), and for the user's own function."""
+    """Called first in a worker process: shows the user's dataset to get_worker_info(), and calls the user's own function."""
 
     def __init__(self, dataset: Any, function: Callable[[int], None] | None) -> None:
         self._dataset = dataset

@@ -1,4 +1,4 @@
-"""What the worker processes of a loader with state are asked, and in which order."""
+"""The requests to the worker processes of a loader with state, and their order."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ _END = object()
 
 
 class Requests:
-    """What workers are asked in an epoch; they tell their state `every` so many batches, if it is not 0.
+    """The requests of an epoch; workers send their state after `every` so many batches, if that is not 0.
 
     Knows nothing of replies, so that an epoch that is dropped ends its workers.
     """
@@ -27,7 +27,7 @@ class Requests:
         self._number = int(at["answered"]) if at is not None else 0
         self._skipped = set(at["ahead"]) if at is not None else set()
         self.ended: set[int] = set()  # workers without further samples
-        self.positions = {self._number: self._indices.state()}  # of the sampler, by how many were drawn
+        self.positions = {self._number: self._indices.state()}  # of the sampler, by number of draws
         self.begins: list[Begin] = []
         self._turns = self._number % self._workers if self._workers and loader.in_order else 0
         self._told = 0
@@ -39,7 +39,7 @@ class Requests:
     def __next__(self) -> Any:
         if self.begins:
             return self.begins.pop(0)
-        if self._turns > 0:  # the next batch is of the worker whose turn it was
+        if self._turns > 0:  # the next batch is that of the worker whose turn it was
             self._turns -= 1
             return Read(None, None, False)
         if self._is_iterable and len(self.ended) == max(1, self._workers):
@@ -57,7 +57,7 @@ class Requests:
                 return Read(number, index, wants_state)
 
     def end(self) -> dict[str, Any]:
-        """The sampler's state after its end."""
+        """The sampler's state after the epoch's end."""
         return self._indices.state()
 
     def is_due(self, answered: int) -> bool:
@@ -65,7 +65,7 @@ class Requests:
         return self._every > 0 and answered % self._every == 0
 
     def _last(self) -> Any:
-        """Each worker's state once more, if it was not asked for every time."""
+        """Requests each worker's state once more, unless it was requested every time."""
         if self._every == 1 or self._told == self._workers:
             raise StopIteration
         self._told += 1
@@ -96,17 +96,17 @@ class Workers(torch.utils.data.DataLoader[Any]):
         )
 
     def draw_seed(self, seeds: torch.Generator) -> None:
-        """The seed of new processes; torch's own iterators draw it from the same generator, also before its sampler does."""
+        """Draws the seed of new processes as torch's own iterators do: from the same generator, before the sampler draws."""
         self.generator.set_state(seeds.get_state())
         torch.empty((), dtype=torch.int64).random_(generator=seeds)
 
     def ask(self, requests: Requests) -> Iterator[Reply]:
-        """The replies. Of persistent workers, those to earlier requests are lost."""
+        """The replies. With persistent workers, those to earlier requests are lost."""
         self.source.requests = requests
         return iter(self)
 
     def check_worker_number_rationality(self) -> None:
-        """The loader itself warned of too many workers."""
+        """Warns of nothing: the loader itself has warned of too many workers."""
 
 
 class _Source:

@@ -1,4 +1,4 @@
-"""What trainers look for on a DataLoader: a dataset and a batch sampler that say how large they are, and are never read."""
+"""What trainers look for in a DataLoader: a dataset and a batch sampler that have a size, and are never read."""
 
 import weakref
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _READ = (
 
 
 class Dataset(torch.utils.data.IterableDataset[Any]):
-    """Says how many samples an epoch of `loader` has, where that is known."""
+    """A dataset whose length is the number of samples in an epoch of `loader`, if that is known."""
 
     def __init__(self, samples: int | None, loader: Any) -> None:
         self._samples = samples
@@ -40,7 +40,7 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
 
 
 class BatchSampler(torch.utils.data.Sampler[Any]):
-    """Says how many rows this rank's batches have."""
+    """A batch sampler that has the number of rows of this rank's batches."""
 
     def __init__(self, rows: int) -> None:
         self.batch_size = rows

@@ -1,4 +1,4 @@
-"""A DataLoader of torch with a state, in the place of torchdata's."""
+"""A torch DataLoader with a state, in place of torchdata's."""
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ class StatefulDataLoader(torch.utils.data.DataLoader[Any]):
 
     Datasets, their iterators, samplers and their iterators are asked for their state, where they have state_dict() and
     load_state_dict(). Else a load draws the sampler's indices again, or reads an iterable dataset again, and compares
-    digests: an order that cannot be repeated is an Error. Random numbers of worker processes go on where they were.
+    digests: an order that cannot be repeated is an Error. Random numbers of worker processes continue where they were.
     `generator`: where shuffling and the workers' seeds come from; None: one of its own, seeded once from torch's.
 
     A state that was taken inside the loop after an epoch's last batch resumes with an empty rest; one taken after the loop,
@@ -83,7 +83,7 @@ class StatefulDataLoader(torch.utils.data.DataLoader[Any]):
         self._generators = Generators(self)
         self._workers: Workers | None = None
         self._epoch: Epoch | None = None
-        self._is_begun = False  # for a state, before the first iter
+        self._is_begun = False  # whether state_dict() has begun an epoch that the next iter takes over
         self._loaded: dict[str, Any] | None = None
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
@@ -102,7 +102,7 @@ class StatefulDataLoader(torch.utils.data.DataLoader[Any]):
         return copy.deepcopy({**self._facts(), **self._epoch.state()})
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """The next `iter` goes on where the state was taken. An empty dict: with a first epoch.
+        """The next `iter` continues where the state was taken. An empty dict: with a first epoch.
 
         The number of workers may change for a map-style dataset without a state of its own. Raises InvalidArgument for
         another loader's state; the next `iter` raises Error if the order cannot be repeated.
@@ -150,5 +150,5 @@ class StatefulDataLoader(torch.utils.data.DataLoader[Any]):
         return epoch
 
     def _keeps_readers(self) -> bool:
-        """Whether what an epoch left behind in datasets is there in the next one."""
+        """Whether changes that an epoch made to datasets persist in the next one."""
         return self.num_workers == 0 or self.persistent_workers

@@ -1,4 +1,4 @@
-"""One epoch of a loader with state: batches in their order, and where it stands."""
+"""One epoch of a loader with state: its batches in order, and its position."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from leat.torch._requests import Requests, Workers
 
 
 class Epoch:
-    """One pass over a dataset, from its beginning or from a state. `ended`: states of readers after the epoch before."""
+    """One pass over a dataset, from its beginning or from a state. `ended`: states of readers after the previous epoch."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Epoch:
         return reply.data
 
     def state(self) -> dict[str, Any]:
-        """Where it is: the last snapshot, and how many batches were handed out since."""
+        """Its state: the last snapshot, and how many batches were handed out since."""
         at = self._taken() if self._reader is not None else self._snapshot
         return {
             **at,
@@ -75,7 +75,7 @@ class Epoch:
         }
 
     def _read_once(self) -> None:
-        self._next()  # what it raised was raised before the load
+        self._next()  # what this raises was raised before the load as well
 
     def _next(self) -> Reply:
         """The next reply with a batch or an error. Raises StopIteration."""
@@ -95,7 +95,7 @@ class Epoch:
             self._keep()
 
     def _hear_all(self, count: int) -> None:
-        """All readers have begun."""
+        """Waits until all readers have begun."""
         heard = 0
         while heard < count:
             reply = next(self._replies)
@@ -122,7 +122,7 @@ class Epoch:
             self._answered += 1
 
     def _keep(self) -> None:
-        """A snapshot, if one is due and all workers have told their state."""
+        """Takes a snapshot, if one is due and all workers have sent their state."""
         if self._reader is None and not self._stale and (not self._in_order or self._requests.is_due(self._answered)):
             self._snapshot, self._since = self._taken(), 0
 

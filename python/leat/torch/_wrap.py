@@ -40,7 +40,7 @@ class Wrapped:
 
     @property
     def epoch(self) -> int:
-        """Of the loop that runs, or of the next one."""
+        """The epoch of the loop that runs, or of the next one."""
         return int(self._state["epoch"])
 
     @property
@@ -87,7 +87,7 @@ class Wrapped:
         return copy.copy(self._state)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """The next `iter` goes on where the state was taken. Raises InvalidArgument for another loader's or rank's state."""
+        """The next `iter` continues where the state was taken. Raises InvalidArgument for another loader's or rank's state."""
         if not isinstance(state_dict, Mapping) or state_dict.get("leat_wrap") != _VERSION:
             raise InvalidArgument("load_state_dict: needed is what state_dict() of leat.torch.wrap gave")
         for name in ("name", "rank", "world_size"):
@@ -180,7 +180,7 @@ class Wrapped:
                 x.set_epoch(self.epoch)
 
     def _pass_epoch(self) -> None:
-        """The next epoch; what it begins with is known only if this one was read to its end."""
+        """Moves to the next epoch; its initial state is known only if this one was read to its end."""
         at = self._state
         if not at["finished"]:
             at["generators"], at["inner"] = None, None

@@ -16,7 +16,7 @@ constexpr std::array codes{dtype_code::UInt,  dtype_code::Int,   dtype_code::UIn
                            dtype_code::UInt,  dtype_code::Int,   dtype_code::Float,
                            dtype_code::Float, dtype_code::Float, dtype_code::Bfloat};
 
-/// Their places are the numbers of dtype.
+/// Indexed by dtype.
 constexpr auto numpy_names = std::to_array<std::string_view>(
     {"uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64",
      "float16", "bfloat16"});
@@ -42,7 +42,8 @@ nb::object exported(const lent_memory& x, dtype type) {
                         : nb::cast(array_over<nb::ndarray<Framework>>(x, type));
 }
 
-/// nanobind would make a TypeError of a ctrl-C that comes during the import.
+/// Imports NumPy before nanobind does, which would turn a ctrl-C during the import into a
+/// TypeError.
 void import_numpy() {
   static bool is_imported = false;
   if (!is_imported)
@@ -74,7 +75,7 @@ nb::object as_numpy(const lent_memory& x) {
   import_numpy();
   if (x.type != dtype::bf16)
     return exported<nb::numpy>(x, x.type);
-  // NumPy has no such type of its own, and makes an array of objects of it.
+  // NumPy has no bfloat16 of its own, and would make an array of objects.
   const auto bits = exported<nb::numpy>(x, dtype::u16);
   return bits.attr("view")(nb::module_::import_("ml_dtypes").attr("bfloat16"));
 }
@@ -107,7 +108,7 @@ bool dtype_from(nb::handle from, dtype& to) {
         return nb::cast<std::string>(from);
       if (nb::hasattr(from, "dtype") && nb::isinstance<nb::type_object>(from)) // np.float32
         return nb::cast<std::string>(from.attr("__name__"));
-      if (nb::hasattr(from, "name")) // a dtype of NumPy
+      if (nb::hasattr(from, "name")) // a NumPy dtype
         return nb::cast<std::string>(from.attr("name"));
       auto text = nb::cast<std::string>(nb::str(from)); // "torch.float32"
       return text.substr(text.rfind('.') + 1);

@@ -11,7 +11,7 @@
 
 namespace leat::python {
 
-/// Any contiguous array in the processor's memory: of NumPy, torch, or whatever has DLPack.
+/// Any contiguous array in CPU memory: of NumPy, torch, or anything that supports DLPack.
 using any_array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
 /// The element type of an array; bool is u8. Throws `errc::invalid_argument` for other types.
@@ -19,7 +19,7 @@ dtype dtype_of_array(const any_array& x);
 
 nb::dlpack::dtype dlpack_type(dtype x) noexcept;
 
-/// Memory as an array, without a copy. `owner` lives as long as the array does.
+/// Memory to be exported as an array, without a copy. The array keeps `owner` alive.
 struct lent_memory {
   const void* data = nullptr;
   dtype type = dtype::u8;
@@ -28,17 +28,17 @@ struct lent_memory {
   bool is_read_only = false;
 };
 
-/// As a NumPy array. bf16 takes the package ml_dtypes.
+/// As a NumPy array. bf16 needs the package ml_dtypes.
 nb::object as_numpy(const lent_memory& x);
 /// As an object with `__dlpack__`.
 nb::object as_dlpack(const lent_memory& x);
 
-/// Bytes as a str; `errors` is that of `bytes.decode`: what becomes of bytes that are not UTF-8.
+/// Bytes as a str; `errors` is as for `bytes.decode` and decides about bytes that are not UTF-8.
 nb::str decoded(std::string_view bytes, const char* errors);
 /// Bytes that must be UTF-8 as a str. Throws Python's UnicodeDecodeError.
 nb::object as_text(std::string_view bytes);
 
-/// Offsets of rows as int64: neither torch nor JAX does much with uint64.
+/// Offsets of rows as int64: torch and JAX hardly support uint64.
 nb::object offsets_as_numpy(std::span<const std::uint64_t> offsets, nb::handle owner);
 
 } // namespace leat::python

@@ -12,7 +12,7 @@ inline nb::bytes to_bytes(std::string_view x) {
   return nb::bytes(x.data(), x.size());
 }
 
-/// The parts of a snapshot, as leat takes them.
+/// The parts of a snapshot as strings.
 inline std::vector<std::string> parts_of(const std::vector<nb::bytes>& parts) {
   std::vector<std::string> result;
   for (const auto& x : parts)

@@ -18,10 +18,10 @@
 
 namespace leat::python {
 
-/// The type of elements that a Python object names: "f32", "float32", a dtype of NumPy or torch.
+/// Reads the element type that a Python object names: "f32", "float32", a dtype of NumPy or torch.
 bool dtype_from(nb::handle from, dtype& to);
 
-/// A path: a str, or whatever has __fspath__ (pathlib.Path), in the encoding of file names.
+/// A path: a str, or anything with __fspath__ (pathlib.Path), in the encoding of file names.
 struct path_text : std::string {
   using std::string::string;
 };
@@ -29,7 +29,7 @@ struct path_text : std::string {
 /// One pattern of paths, or several.
 using patterns = std::variant<path_text, std::vector<path_text>>;
 
-/// Calls a source that takes one pattern or several.
+/// Calls a source function that takes one pattern or several.
 template <class Source>
 auto with_patterns(Source source, const patterns& names) {
   if (const auto* one = std::get_if<path_text>(&names))
@@ -38,7 +38,7 @@ auto with_patterns(Source source, const patterns& names) {
   return source(std::vector<std::string>{several.begin(), several.end()});
 }
 
-/// A time: a timedelta, or seconds, also as a whole number.
+/// A duration: a timedelta, or a number of seconds.
 using time_or_seconds = std::variant<std::chrono::milliseconds, double>;
 
 inline std::chrono::milliseconds time_of(const time_or_seconds& x) {
@@ -49,7 +49,7 @@ inline std::chrono::milliseconds time_of(const time_or_seconds& x) {
   return std::chrono::milliseconds{static_cast<std::int64_t>(1000 * std::max(-longest, seconds))};
 }
 
-/// Weights by the step from which they hold.
+/// Weights by the step from which they apply.
 using weights_by_step = std::map<std::uint64_t, std::vector<double>>;
 
 inline std::vector<weight_change> changes_of(const weights_by_step& xs) {
@@ -85,7 +85,7 @@ struct type_caster<leat::python::path_text> {
   }
 };
 
-/// From and to the name of an enumerator, whose number is its place in the list.
+/// Converts an enumerator from and to its name; its value is the index in the list of names.
 template <class E, class Names>
 struct enumerator_caster {
   NB_TYPE_CASTER(E, Names::signature)

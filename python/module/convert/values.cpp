@@ -24,14 +24,14 @@ std::span<const std::byte> bytes_in(nb::handle x, Py_buffer& view) {
   throw nb::python_error();
 }
 
-/// Lists, strided arrays, scalars of NumPy.
+/// A contiguous array of lists, strided arrays, or NumPy scalars.
 nb::object as_contiguous(nb::handle x) {
   const auto numpy = nb::module_::import_("numpy");
   return numpy.attr("array")(x, "order"_a = "C");
 }
 
 bool is_plain_array(nb::handle x) {
-  static PyObject* plain = nullptr; // not made in its definition: an import gives the GIL away
+  static PyObject* plain = nullptr; // initialized below, as an import may release the GIL
   if (!plain)
     plain = nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
   return x.type().ptr() == plain;
@@ -68,7 +68,7 @@ any_array array_of(const std::string& name, nb::handle value) {
   return values;
 }
 
-/// Copies an array in.
+/// Copies an array into a field.
 void set_array(sample& x, const std::string& name, const any_array& values) {
   shape dims;
   if (values.ndim() > shape::max_rank)

@@ -8,15 +8,14 @@
 
 namespace leat::python {
 
-/// Sets a field to a value of Python: see Sample.set. Throws Python's exceptions, which name the
-/// field.
+/// Sets a field to a Python value: see Sample.set. Throws Python exceptions, which name the field.
 void set_value(sample& x, const std::string& name, nb::handle value);
 /// Sets a field whose outermost dimension differs from sample to sample.
 void set_ragged(sample& x, const std::string& name, nb::handle values);
 /// Sets the fields that a dict names.
 void set_fields(sample& x, nb::handle fields);
 
-/// "ndarray", for texts.
+/// The name of an object's type, "ndarray", for texts.
 std::string name_of_type(nb::handle x);
 
 } // namespace leat::python

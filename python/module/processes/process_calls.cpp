@@ -15,7 +15,7 @@ std::span<const std::string> alone(const std::string& name) {
   return {&name, 1};
 }
 
-/// Puts the fields into this order, beginning at the first that is not in its place.
+/// Puts the fields into this order: rewrites those from the first that is not in its place on.
 void arrange(sample& x, const std::vector<std::string>& names) {
   const auto have = x.fields();
   const auto first = std::mismatch(names.begin(), names.end(), have.begin(), have.end()).first;

@@ -16,24 +16,24 @@
 #include <type_traits>
 #include <vector>
 
-// What two processes tell each other: calls of a function of a pipeline, and how they ended. Both
-// run the same module on the same machine, so numbers are as they lie in memory.
+// What two processes send each other: calls of a function of a pipeline, and how they ended. Both
+// run the same module on the same machine, so numbers are copied as they are in memory.
 
 namespace leat::python {
 
-/// A message on the socket: so many bytes lie in the memory that its sender writes.
+/// A message on the socket: `used` bytes are in the shared memory that its sender writes.
 struct process_message {
   enum class kind : std::uint64_t {
     calls,
     replies,
-    /// The process has begun.
+    /// The process has started.
     ready,
-    /// It could not make its functions; the bytes are a text.
+    /// It could not create its functions; the bytes are the error's text.
     refused,
   };
   kind what = kind::calls;
   std::uint64_t used = 0;
-  /// Size of the memory.
+  /// Size of the shared memory.
   std::uint64_t size = 0;
 };
 
@@ -50,26 +50,27 @@ enum class call_end : std::uint64_t {
   done,
   bad,
   no_resources,
-  /// By an exception that ends the job, pickled.
+  /// Ended by an exception that ends the job; it follows, pickled.
   interrupted,
 };
 
-/// Where calls stand, a process notes here how many of them it has begun: before all else.
+/// The first number in the memory of calls, in which the called process counts how many it has
+/// begun.
 inline std::atomic_ref<std::uint64_t> number_of_begun(const shared_memory& requests) noexcept {
   return std::atomic_ref{*reinterpret_cast<std::uint64_t*>(requests.bytes().data())};
 }
 
-/// A number as an argument or result.
+/// Reads a number that is an argument or result.
 std::uint64_t number_in(std::string_view bytes) noexcept;
 std::string bytes_of_number(std::uint64_t x);
 
-/// Writes to shared memory, one after the other.
+/// Writes values to shared memory, one after the other.
 class call_writer {
 public:
   explicit call_writer(shared_memory& to) noexcept : to_(&to) {}
 
   std::size_t size() const noexcept { return size_; }
-  /// Takes back what was written behind `size`.
+  /// Takes back what was written after the first `size` bytes.
   void shrink(std::size_t size) noexcept { size_ = size; }
 
   template <class T>
@@ -86,8 +87,8 @@ private:
   std::size_t size_ = 0;
 };
 
-/// Reads what was written. Throws `errc::worker_lost` for what a writer would not have written: a
-/// function may have overwritten its process's memory.
+/// Reads what a call_writer wrote. Throws `errc::worker_lost` for anything that a call_writer would
+/// not have written: a function may have overwritten memory of its process.
 class call_reader {
 public:
   explicit call_reader(std::span<const std::byte> bytes) noexcept : rest_(bytes) {}
@@ -109,16 +110,16 @@ private:
   std::span<const std::byte> rest_;
 };
 
-/// What a process was asked to do, read where it was asked.
+/// A call as the called process reads it.
 class received_call {
 public:
   received_call() = default;
   received_call(const received_call&) = delete;
   received_call& operator=(const received_call&) = delete;
 
-  /// Borrows from what is read.
+  /// Borrows from the bytes that it reads.
   void read(call_reader& from);
-  /// Writes the fields as the function left them: those that are as they were by name alone.
+  /// Writes the fields as the function left them; of those that have not changed, only the names.
   void write_fields(call_writer& to) const;
 
   process_call& call() noexcept { return call_; }

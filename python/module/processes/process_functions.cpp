@@ -7,7 +7,7 @@ namespace leat::python {
 
 namespace {
 
-/// The result of one call.
+/// Makes one call and returns its result.
 std::string call(process_team& team, std::uint64_t operation, sample& x,
                  std::string argument = {}) {
   process_call made{&x, nullptr, std::move(argument)};

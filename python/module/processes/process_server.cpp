@@ -31,7 +31,7 @@ namespace leat::python {
 
 namespace {
 
-/// Runs one call, or several at once.
+/// A function that runs one call, or several at once.
 struct operation {
   std::function<void(std::span<process_call* const> calls)> run;
   bool takes_many = false;
@@ -77,7 +77,7 @@ std::vector<operation> operations_of(nb::handle made) {
       [read = reader_of(made)](process_call& call) { read(number_in(call.argument), *call.on); })};
 }
 
-/// How a call ended, if it was not well.
+/// How a call failed.
 struct failure {
   call_end end;
   cause why = cause::function_error;
@@ -117,8 +117,8 @@ public:
         state->parent_has_ended = true;
         if (state->is_calling)
           ::_exit(EXIT_FAILURE);
-      }}.detach();                       // the process ends by _exit
-    } catch (const std::system_error&) { // no thread: it ends after the function
+      }}.detach();                       // the process ends with _exit
+    } catch (const std::system_error&) { // no thread: the process ends only after the function
     }
   }
 
@@ -157,18 +157,18 @@ public:
     send(what, to.size());
   }
 
-  /// Until the other end is closed.
+  /// Serves calls until the other end is closed.
   void serve() {
     const auto flush = nb::module_::import_("leat.processes").attr("flush");
     while (const auto message = receive()) {
       requests_.follow(message->size);
       call_reader from{requests_.bytes().first(message->used)};
-      (void)from.number(); // of calls that have begun
+      (void)from.number(); // the count of calls that have begun: see number_of_begun
       const auto operation = from.number();
       read_calls(from);
       const auto& what = operations_.at(operation);
       const auto size = watch_.around([&] { return run_calls(what); });
-      flush(); // the process is killed when it is not needed any more
+      flush(); // now, because the process is killed when it is not needed any more
       if (!send(process_message::kind::replies, size))
         return;
     }
@@ -177,7 +177,8 @@ public:
 private:
   std::optional<process_message> receive() const {
     const nb::gil_scoped_release released;
-    // A fork of the parent holds the other end, too.
+    // The socket alone does not tell that the parent has ended: a fork of it holds the other end,
+    // too.
     std::array<pollfd, 2> ends{{{socket_.get(), POLLIN, 0}, {parent_.get(), POLLIN, 0}}};
     while (::poll(ends.data(), ends.size(), -1) < 0)
       if (errno != EINTR)
@@ -205,7 +206,7 @@ private:
     }
   }
 
-  /// Returns the size of what it wrote.
+  /// Returns the number of bytes that it wrote.
   std::size_t run_calls(const operation& what) {
     call_writer to{replies_};
     const std::span<process_call* const> all{given_};
@@ -237,7 +238,8 @@ private:
   descriptor socket_;
   shared_memory requests_;
   shared_memory replies_;
-  /// Tells that the parent has ended; -1 where the kernel has no such thing.
+  /// A pidfd of the parent, which becomes readable when that has ended; -1 if the kernel has no
+  /// such thing.
   descriptor parent_;
   parent_watch watch_{parent_.get()};
   std::vector<operation> operations_;

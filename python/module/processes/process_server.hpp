@@ -4,7 +4,7 @@
 
 namespace leat::python {
 
-/// Binds what a process runs that was begun for the functions of a stage.
+/// Binds the main function of a process that was started for the functions of a stage.
 void bind_process_server(nb::module_& m);
 
 } // namespace leat::python

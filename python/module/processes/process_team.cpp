@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <deque>
 #include <exception>
 #include <system_error>
@@ -22,7 +23,8 @@ namespace leat::python {
 
 namespace {
 
-/// Runs what a thread was told by signals while it waited: KeyboardInterrupt, say.
+/// Runs the handlers of signals that came while the thread waited; throws what they raise, such as
+/// KeyboardInterrupt.
 void heed_signals() {
   const gil_held held;
   if (run_handlers())
@@ -35,7 +37,7 @@ nb::module_ helpers() {
   return nb::module_::import_("leat.processes");
 }
 
-/// What Python does for a process, with its errors as those of a job.
+/// Calls Python to manage a process; its exceptions become errors of a job.
 template <class Call>
 auto with_python(const std::string& stage, Call call) {
   const gil_held held;
@@ -52,7 +54,7 @@ auto with_python(const std::string& stage, Call call) {
   }
 }
 
-/// How one call ended, in another process.
+/// Takes over the outcome of one call from another process.
 void take_reply(call_reader& from, process_call& call) {
   const auto end = static_cast<call_end>(from.number());
   if (end == call_end::done) {
@@ -75,19 +77,19 @@ void take_reply(call_reader& from, process_call& call) {
   }
 }
 
-/// Calls on their way through the processes of a team.
+/// Calls that are being made by the processes of a team.
 class dealt_calls {
 public:
   dealt_calls(process_team& team, std::uint64_t operation, std::span<process_call> calls)
       : team_(&team), operation_(operation), calls_(calls) {
-    // Ever smaller parts, so that processes end at about the same time.
+    // The parts get smaller and smaller, so that processes finish at about the same time.
     while (!calls.empty()) {
       const auto size = std::max<std::size_t>(1, calls.size() / (2 * team.size()));
       waiting_.push_back({calls.first(size)});
       calls = calls.subspan(size);
     }
   }
-  /// What is still on its way is for a sample that may be gone.
+  /// Ends processes that still work on calls: their samples may be gone.
   ~dealt_calls() {
     for (const auto& x : flying_) {
       x.in->end();
@@ -111,7 +113,7 @@ public:
 private:
   struct part {
     std::span<process_call> calls;
-    /// Processes that died of it when it was one call.
+    /// How many processes died of it since it consists of one call.
     int deaths = 0;
   };
   struct flight {
@@ -120,6 +122,7 @@ private:
   };
 
   void deal() {
+    // Waits for a free process only if it has none: otherwise its own replies free one.
     while (!waiting_.empty()) {
       auto* const process = flying_.empty() ? &team_->take([this] { wait(); }) : team_->try_take();
       if (!process)
@@ -142,7 +145,7 @@ private:
       if (ready <= 0)
         look();
     }
-    for (std::size_t i = sockets.size(); i-- > 0;)
+    for (std::size_t i = sockets.size(); i-- > 0;) // backward, as receive() erases
       if (sockets[i].revents != 0)
         receive(i);
   }
@@ -155,21 +158,22 @@ private:
                                       .needed = "none: what they make is not needed any more"});
   }
 
-  /// For a process: who has it may hang, and not this call.
+  /// Called while it waits for a free process. Restarts the clock of this call: it does not hang,
+  /// but the call that has the process may.
   void wait() {
     heed();
     if (const auto* in = waiting_.front().calls.front().in)
       in->begins();
   }
 
-  /// Nothing was heard for a while.
+  /// Called when no process has answered for a while.
   void look() {
     heed();
     const auto& [process, what] = flying_.front();
     const auto begun = process->begun();
     if (begun == 0 || begun > what.calls.size())
       return;
-    // That of the first process: if another one hangs, it is the first in the end.
+    // The call of the first process: one that hangs ends up as the first.
     const auto& call = what.calls[static_cast<std::size_t>(begun - 1)];
     if (call.in && std::exchange(named_, &call) != &call)
       call.in->begins();
@@ -208,7 +212,7 @@ private:
   void deal_again(part what, const function_process::exit& exit) {
     if (problem_)
       return;
-    if (what.calls.size() > 1) { // to find the one that kills it
+    if (what.calls.size() > 1) { // makes them one by one, to find the one that kills the process
       for (std::size_t i = what.calls.size(); i-- > 0;)
         waiting_.push_front({what.calls.subspan(i, 1)});
     } else if (++what.deaths < 2) {
@@ -247,7 +251,7 @@ private:
   process_team* team_;
   std::uint64_t operation_;
   std::span<process_call> calls_;
-  /// The call that is named if it hangs.
+  /// The call that an error names if it hangs.
   const process_call* named_ = nullptr;
   std::deque<part> waiting_;
   std::vector<flight> flying_;
@@ -273,8 +277,8 @@ void function_process::send(std::uint64_t operation, std::span<process_call> cal
     if (send_message({process_message::kind::calls, to.size(), channel_->requests.bytes().size()}))
       return;
     if (!again)
-      return;    // its end is received
-    (void)end(); // it died while it had nothing to do
+      return;    // receive() reports its end
+    (void)end(); // it died while it was idle
   }
 }
 
@@ -283,7 +287,8 @@ std::optional<process_message> function_process::receive() {
   ssize_t size = 0;
   do {
     size = ::recv(channel_->socket.get(), &found, sizeof found, 0);
-    // One that ended with calls unread is told of first, before what it had said.
+    // If the process ended with calls unread, ECONNRESET comes before the messages that it had
+    // sent.
   } while (size < 0 && (errno == EINTR || errno == ECONNRESET));
   if (size != static_cast<ssize_t>(sizeof found))
     return {};
@@ -329,7 +334,7 @@ function_process::exit function_process::end() {
     return {};
   const auto ended = std::exchange(channel_, nullptr);
   is_ready_ = false;
-  if (python_calls_ended()) { // it ends by itself when its socket closes
+  if (python_calls_ended()) { // the process ends by itself when its socket closes
     ended->process.release();
     return {};
   }
@@ -366,10 +371,14 @@ bool process_team::is_own() const noexcept {
 }
 
 function_process& process_team::take(const std::function<void()>& waits) {
-  std::unique_lock lock{mutex_};
-  while (!given_back_.wait_for(lock, between_looks, [&] { return !idle_.empty(); })) {
+  const auto next_look = [] { return std::chrono::steady_clock::now() + between_looks; };
+  mutex_lock lock{mutex_};
+  for (auto look_at = next_look(); idle_.empty();) {
+    if (given_back_.wait_until(mutex_, look_at))
+      continue;
     lock.unlock();
     waits();
+    look_at = next_look();
     lock.lock();
   }
   auto& taken = *idle_.back();
@@ -378,7 +387,7 @@ function_process& process_team::take(const std::function<void()>& waits) {
 }
 
 function_process* process_team::try_take() {
-  const std::lock_guard lock{mutex_};
+  const mutex_lock lock{mutex_};
   if (idle_.empty())
     return nullptr;
   auto* const taken = idle_.back();
@@ -388,14 +397,14 @@ function_process* process_team::try_take() {
 
 void process_team::give_back(function_process& x) {
   {
-    const std::lock_guard lock{mutex_};
+    const mutex_lock lock{mutex_};
     idle_.push_back(&x);
   }
   given_back_.notify_one();
 }
 
 std::shared_ptr<process_team> process_pool::join() {
-  const std::lock_guard lock{mutex_};
+  const mutex_lock lock{mutex_};
   auto team = team_.lock();
   if (!team || !team->is_own()) {
     team = std::make_shared<process_team>(recipe_);
@@ -406,7 +415,7 @@ std::shared_ptr<process_team> process_pool::join() {
 
 std::shared_ptr<process_team> process_pool::join_for_good() {
   auto team = join();
-  const std::lock_guard lock{mutex_};
+  const mutex_lock lock{mutex_};
   held_ = team;
   return team;
 }

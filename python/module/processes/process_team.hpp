@@ -1,13 +1,13 @@
 #pragma once
 
+#include "runtime/base/threads/mutex.hpp"
+
 #include "python/module/processes/process_calls.hpp"
 #include "python/module/python.hpp"
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace leat::python {
 
-/// What processes are begun with: see leat.processes.Recipe. The pipeline keeps it.
+/// What processes are started with: see leat.processes.Recipe. The pipeline keeps it.
 struct process_recipe {
   nb::handle made;
   /// "name@version" of the stage, or the source's name, for errors.
@@ -31,24 +31,25 @@ public:
   function_process(const function_process&) = delete;
   function_process& operator=(const function_process&) = delete;
 
-  /// Begins the process if there is none, and sends it calls of an operation. Throws
-  /// `errc::no_resources`, `errc::worker_lost` for functions that cannot be sent.
+  /// Starts the process if there is none, and sends it calls of an operation. Throws
+  /// `errc::no_resources`, and `errc::worker_lost` for functions that cannot be sent.
   void send(std::uint64_t operation, std::span<process_call> calls);
-  /// What it said next; nothing if it has ended. Blocks unless `socket` can be read.
+  /// Its next message; nothing if it has ended. Blocks unless `socket` is readable.
   std::optional<process_message> receive();
   /// The bytes of a message that was received.
   call_reader content(const process_message& x) const;
   int socket() const noexcept;
-  /// How many of the calls that were sent it has begun.
+  /// How many of the calls that were sent have begun.
   std::uint64_t begun() const noexcept;
 
-  /// Its functions were made.
+  /// Whether it has created its functions.
   bool is_ready() const noexcept { return is_ready_; }
-  /// Kills it, if it is there, and says how it ended: "signal 11 (Segmentation fault)".
+  /// How it ended: "signal 11 (Segmentation fault)".
   struct exit {
     std::string text = {};
     bool was_killed = false;
   };
+  /// Kills it if it lives.
   exit end();
 
 private:
@@ -67,25 +68,24 @@ private:
   bool is_ready_ = false;
 };
 
-/// The processes of one stage, for all workers that use it. They begin with the first call.
+/// The processes of one stage, for all workers that use it. They start with the first call.
 class process_team {
 public:
   explicit process_team(process_recipe recipe);
   process_team(const process_team&) = delete;
   process_team& operator=(const process_team&) = delete;
 
-  /// Calls the function of another process for each of these, in several processes at once. A
-  /// process that dies is replaced, and its calls are made again; one that kills two processes
-  /// throws `bad_sample` (function_error), or `errc::no_resources` if the kernel killed them.
-  /// Throws what functions throw. Any thread.
+  /// Makes these calls in several processes at once. A process that dies is replaced, and its calls
+  /// are made again; for a call that kills two processes, throws `bad_sample` (function_error), or
+  /// `errc::no_resources` if the kernel killed them. Throws what functions throw. Any thread.
   void call(std::uint64_t operation, std::span<process_call> calls);
 
   std::size_t size() const noexcept { return all_.size(); }
   const std::string& stage() const noexcept { return recipe_.stage; }
-  /// Whether this process began them: the child of a fork must leave them alone.
+  /// Whether this process started them: the child of a fork must leave them alone.
   bool is_own() const noexcept;
 
-  /// One that no other thread uses; waits for it, and calls `waits` now and then.
+  /// Waits for a process that no other thread uses; calls `waits` now and then meanwhile.
   function_process& take(const std::function<void()>& waits);
   function_process* try_take();
   void give_back(function_process& x);
@@ -94,9 +94,9 @@ private:
   process_recipe recipe_;
   int owner_;
   std::vector<std::unique_ptr<function_process>> all_;
-  std::mutex mutex_;
-  std::condition_variable given_back_;
-  std::vector<function_process*> idle_;
+  mutex mutex_;
+  condition_variable given_back_;
+  std::vector<function_process*> idle_ LEAT_GUARDED_BY(mutex_);
 };
 
 /// The team of a stage while loaders use it.
@@ -105,14 +105,14 @@ public:
   explicit process_pool(process_recipe recipe) : recipe_(std::move(recipe)) {}
 
   std::shared_ptr<process_team> join();
-  /// The team then lives as long as the pool.
+  /// Keeps the team as long as the pool lives.
   std::shared_ptr<process_team> join_for_good();
 
 private:
   process_recipe recipe_;
-  std::mutex mutex_;
-  std::weak_ptr<process_team> team_;
-  std::shared_ptr<process_team> held_;
+  mutex mutex_;
+  std::weak_ptr<process_team> team_ LEAT_GUARDED_BY(mutex_);
+  std::shared_ptr<process_team> held_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat::python

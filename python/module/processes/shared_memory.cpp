@@ -48,7 +48,7 @@ void shared_memory::reserve(std::size_t size) {
   if (size <= size_)
     return;
   const auto larger = std::max({size, 2 * size_, smallest});
-  // Allocates: a lack of memory is told here, and is no signal where it is written.
+  // Allocates now, so that a lack of memory is an error here and not a SIGBUS at a later write.
   int reason = 0;
   do {
     reason = ::posix_fallocate(file_.get(), 0, static_cast<off_t>(larger));

@@ -6,7 +6,7 @@
 
 namespace leat::python {
 
-/// A file descriptor, closed at the end.
+/// Owns a file descriptor.
 class descriptor {
 public:
   explicit descriptor(int number = -1) noexcept : number_(number) {}
@@ -20,7 +20,7 @@ private:
   int number_;
 };
 
-/// Memory of a file that two processes map. One of them makes it larger, and tells the other.
+/// Memory of a file that two processes map. One of them enlarges it, and sends the other its size.
 class shared_memory {
 public:
   explicit shared_memory(descriptor file) noexcept : file_(std::move(file)) {}
@@ -28,10 +28,9 @@ public:
   shared_memory(const shared_memory&) = delete;
   shared_memory& operator=(const shared_memory&) = delete;
 
-  /// Makes the file at least this large; what was read of it before may move. Throws
-  /// `errc::no_resources`.
+  /// Makes the file at least this large; its bytes may move. Throws `errc::no_resources`.
   void reserve(std::size_t size);
-  /// Maps what the other process made of it. Throws `errc::no_resources`.
+  /// Maps it anew if the other process has enlarged it. Throws `errc::no_resources`.
   void follow(std::size_t size);
   std::span<std::byte> bytes() const noexcept { return {at_, size_}; }
 

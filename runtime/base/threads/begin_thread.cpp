@@ -34,13 +34,13 @@ void block_file_size_signal() noexcept {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
-/// What a new thread tells the one that made it, which waits for that.
+/// Passes the outcome of a thread's start to the thread that created it and waits.
 class beginning {
 public:
   void tell(bool is_good) {
     const mutex_lock lock{mutex_};
     is_good_ = is_good;
-    told_.notify_all(); // under the lock: afterwards this may be gone
+    told_.notify_all(); // under the lock: once it is released, this object may be gone
   }
   bool wait() {
     mutex_lock lock{mutex_};
@@ -55,25 +55,26 @@ private:
   std::optional<bool> is_good_ LEAT_GUARDED_BY(mutex_);
 };
 
-/// What libraries that were loaded late keep for each thread is made at its first use, and the C
-/// library ends the process if it cannot be: this library's objects, and what each exception needs.
-/// Also called in the thread that loads this library.
+/// The thread-local memory of a library that was loaded late is allocated at its first use, and the
+/// C library ends the process if that fails. So this uses it for the first time: this library's
+/// objects, and what the C++ runtime needs for exceptions. The constructor attribute does the same
+/// for the thread that loads this library.
 [[gnu::constructor]] void touch_thread_objects() noexcept {
-  // Volatile: a compiler may leave out what is not used.
+  // Volatile, so that the compiler does not leave out an unused object.
   [[maybe_unused]] thread_local constinit const void* volatile last = nullptr;
   last = abi::__cxa_get_globals();
 }
 
 bool has_room_for_first_use() noexcept {
-  // Much more than is needed, as other threads may take some of it meanwhile, and less than what
-  // the library would map apart and give back to the system.
+  // Much more than is needed, as other threads may take some of it meanwhile, but less than the
+  // size from which malloc maps memory separately and returns it to the system on free.
   constexpr std::size_t room = std::size_t{64} << 10;
-  void* const volatile x = std::malloc(room); // volatile: a compiler may leave out both calls
+  void* const volatile x = std::malloc(room); // volatile, or the compiler may drop both calls
   std::free(x);
   return x;
 }
 
-/// Throws nothing: the first exception of a thread is one of the things that need room.
+/// Does not throw: a thread's first exception is itself one of the things that need room.
 bool can_begin(void (*touch)() noexcept) noexcept {
   if (!has_room_for_first_use())
     return false;

@@ -8,13 +8,13 @@
 
 namespace leat {
 
-/// The C library ends the process where it has no memory for the end of an object of a thread
-/// ("failed to register TLS destructor"), and where it has none for the objects of a library that
-/// was loaded late. Throws std::bad_alloc while there may be too little for that.
+/// The C library ends the process if it has no memory to register the destructor of a thread-local
+/// object ("failed to register TLS destructor") or for the thread-local objects of a library that
+/// was loaded late. Throws std::bad_alloc if there may be too little for that.
 void check_room_for_first_use();
 
-/// The T of the calling thread, made at its first call. Throws std::bad_alloc, and what the
-/// constructor throws.
+/// The T of the calling thread, constructed at the thread's first call. Throws std::bad_alloc, and
+/// what the constructor throws.
 template <class T>
 T& of_this_thread() {
   thread_local constinit T* known = nullptr;
@@ -26,15 +26,15 @@ T& of_this_thread() {
   return *known;
 }
 
-/// Begins a new thread. Throws `errc::no_resources` if the machine gives no more of them, or has no
-/// memory for what a thread cannot do without; `stage` says what it was for. `touch`, which may be
-/// null, uses for the first time whatever belongs to the thread and is not of_this_thread(). A file
-/// that reaches its size limit is an error of the write in the thread, like a full disk, and kills
-/// no process (SIGXFSZ is blocked).
+/// Begins a new thread. Throws `errc::no_resources`, with this `stage`, if the machine gives no
+/// more threads, or has no memory for what a thread cannot do without. `touch`, which may be null,
+/// makes the first use of whatever is thread-local other than through of_this_thread(). A file that
+/// reaches its size limit makes the write fail, like a full disk, and does not kill the process
+/// (SIGXFSZ is blocked in the thread).
 std::thread begin_thread(const std::string& stage, std::function<void()> run,
                          void (*touch)() noexcept = nullptr);
 
-/// Threads that are waited for at the end.
+/// Threads that the destructor joins.
 class joined_threads {
 public:
   joined_threads() = default;

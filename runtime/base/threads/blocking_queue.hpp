@@ -10,9 +10,9 @@
 
 namespace leat {
 
-/// Passes finished values from actors to the one thread that waits for them. Bounded by its users:
-/// it never holds more values than there are batch slots. It allocates only when more values wait
-/// than ever before, and more than `places`: so an actor can still report that memory has run out.
+/// Passes finished values from actors to the one thread that waits for them. Its users bound it: it
+/// never holds more values than there are batch slots. It allocates only when more values wait than
+/// ever before, and more than `places`, so that an actor can still report that memory has run out.
 template <class T>
 class blocking_queue {
 public:
@@ -30,7 +30,7 @@ public:
     some_.notify_one();
   }
 
-  /// From now on no call waits. Any thread.
+  /// From now on no call waits, and one that waits returns. Any thread.
   void interrupt() {
     {
       const mutex_lock lock{mutex_};
@@ -65,7 +65,7 @@ private:
   condition_variable some_;
   bool interrupted_ LEAT_GUARDED_BY(mutex_) = false;
   std::list<T> ready_ LEAT_GUARDED_BY(mutex_);
-  /// Places of values that have left, and a reserve for the first ones.
+  /// Nodes of values that have left, and at first a reserve.
   std::list<T> free_ LEAT_GUARDED_BY(mutex_){places};
 };
 

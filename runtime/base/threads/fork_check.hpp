@@ -4,11 +4,12 @@
 
 namespace leat {
 
-/// Rises in the child of each fork. A child does not have its parent's threads, and locks that they
-/// held stay locked there: it may neither use what its parent made here nor clean it up.
+/// Rises by one in the child of each fork. A child does not have its parent's threads, and locks
+/// that they held stay locked in it: it may neither use what its parent created here nor clean it
+/// up.
 std::uint32_t fork_generation() noexcept;
 
-/// The process that an object was made in.
+/// Remembers the process in which it was created.
 class process_mark {
 public:
   bool is_here() const noexcept { return generation_ == fork_generation(); }
@@ -17,7 +18,7 @@ private:
   std::uint32_t generation_ = fork_generation();
 };
 
-/// Lives with what a fork would leave behind: threads, and locks that they may hold.
+/// Lives as long as something that a fork would break: threads, and locks that they may hold.
 class fork_hazard {
 public:
   fork_hazard() noexcept;
@@ -26,7 +27,7 @@ public:
   fork_hazard& operator=(const fork_hazard&) = delete;
 };
 
-/// True in the child of a fork beside which a fork_hazard lived, and in all children of that one.
+/// True in the child of a fork during which a fork_hazard lived, and in all descendants of it.
 bool is_maimed_by_fork() noexcept;
 
 } // namespace leat

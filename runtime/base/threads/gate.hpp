@@ -9,7 +9,7 @@
 
 namespace leat {
 
-/// Counts the users of something, for one thread that waits until there are none.
+/// Counts the users of something, so that a thread can wait until there are none.
 class gate {
 public:
   /// Waits for at most `time`; true when the count is 0.
@@ -39,8 +39,8 @@ private:
   std::size_t alive_ LEAT_GUARDED_BY(mutex_) = 0;
 };
 
-/// One entry in a count, shared by its copies: from construction until the last of them is gone. It
-/// is made before the thread or actor that it stands for begins, so that none is missed.
+/// One user of a gate, counted once for all copies of the token, until the last is gone. Create it
+/// before the thread or actor that it stands for begins, so that none is missed.
 class gate_token {
 public:
   gate_token() = default;

@@ -4,22 +4,22 @@
 #include <condition_variable>
 #include <mutex>
 
-// Annotations that say what a mutex guards, which clang proves (-Wthread-safety, an error here);
-// the standard library's own mutexes have none. Other compilers ignore them.
+// Annotations of what a mutex guards, which clang checks (-Wthread-safety, an error here); the
+// standard library's own mutexes have none. Other compilers ignore them.
 #if defined(__clang__)
 #define LEAT_THREAD_SAFETY(...) __attribute__((__VA_ARGS__))
 #else
 #define LEAT_THREAD_SAFETY(...)
 #endif
 
-/// For a field: only a thread that holds the mutex reads or writes it.
+/// For a field: only a thread that holds the mutex may read or write it.
 #define LEAT_GUARDED_BY(mutex) LEAT_THREAD_SAFETY(guarded_by(mutex))
-/// For a function: only a thread that holds the mutex calls it.
+/// For a function: only a thread that holds the mutex may call it.
 #define LEAT_REQUIRES(mutex) LEAT_THREAD_SAFETY(requires_capability(mutex))
 
 namespace leat {
 
-/// A std::mutex whose holder clang can tell.
+/// A std::mutex that clang's analysis knows.
 class LEAT_THREAD_SAFETY(capability("mutex")) mutex {
 public:
   void lock() LEAT_THREAD_SAFETY(acquire_capability()) { std_.lock(); }
@@ -58,7 +58,8 @@ private:
 };
 
 /// A std::condition_variable for these mutexes. Waits may end spuriously: call them in a loop that
-/// tests the condition. (A function that tests it would have to hold the mutex in clang's eyes.)
+/// tests the condition. (There is no overload with a predicate, because clang does not see that the
+/// predicate runs with the mutex held.)
 class condition_variable {
 public:
   void wait(mutex& held) LEAT_REQUIRES(held) {

@@ -19,7 +19,7 @@ constexpr std::chrono::hours no_limit{24};
 
 /// The caller that this thread works for; null in helpers.
 thread_local patience* of_caller = nullptr;
-/// Set once the caller has given up what this thread does with others.
+/// The flag of the team of threads in which this thread works, set once the caller has given up.
 thread_local std::atomic<bool>* given_up = nullptr;
 
 class team_scope {
@@ -33,7 +33,7 @@ private:
   std::atomic<bool>* outer_;
 };
 
-/// Another caller while it lives.
+/// Replaces this thread's caller while it lives.
 class caller_scope {
 public:
   explicit caller_scope(patience* x) : inner_(std::exchange(of_caller, x)) {}
@@ -105,7 +105,7 @@ void run_in_threads(std::size_t threads, const std::function<void()>& work) {
         work();
       });
   } catch (...) {
-    // The threads that could be made do the work, together with this one.
+    // This thread and those that could be created do the work.
   }
   work();
   try {

@@ -8,7 +8,7 @@
 
 namespace leat {
 
-/// The caller does not want to wait any longer; what was begun may be begun again.
+/// The caller does not want to wait any longer; the operation may be called again.
 class patience_ended : public error {
 public:
   patience_ended();
@@ -17,13 +17,14 @@ public:
 /// Asks the caller that this thread works for (see leat::patience), at most ten times a second.
 /// Throws patience_ended.
 void check_patience();
-/// For a function that a patience of this thread asks: asks the outer one, whose place it took.
+/// To be called by the function of a patience of this thread: asks the outer patience that it
+/// replaced.
 bool outer_caller_lasts();
-/// When a wait must end, so that the caller can be asked; a day from now if there is none to ask.
+/// When a wait must end so that the caller can be asked; a day from now if there is no caller.
 std::chrono::steady_clock::time_point end_of_patience();
 
-/// Runs `work` in this thread and in up to `threads` - 1 others at a time, and waits for all: fewer
-/// if the system has no more. Once this thread's caller gives up, check_patience() throws in all of
+/// Runs `work` concurrently in this thread and in `threads` - 1 others, fewer if the system has no
+/// more, and waits for all. Once this thread's caller gives up, check_patience() throws in all of
 /// them, and this throws patience_ended when they have returned. `work` throws nothing else.
 void run_in_threads(std::size_t threads, const std::function<void()>& work);
 

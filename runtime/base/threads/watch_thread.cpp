@@ -21,7 +21,7 @@ public:
     try {
       if (look_)
         look_();
-    } catch (...) { // it has told those that it could
+    } catch (...) { // it has reported what it could
     }
   }
   void end() {
@@ -30,11 +30,11 @@ public:
   }
 
   const std::chrono::milliseconds interval;
-  /// Guarded by the mutex of `shared`, which clang cannot be told from here.
+  /// Guarded by the mutex of `shared`, which cannot be named in an annotation here.
   steady_clock::time_point due;
 
 private:
-  /// Held during a call: calls and registrations of others do not wait for it.
+  /// Held during a call. One mutex per entry, so that other registrations do not wait for the call.
   mutex calling_;
   std::function<void()> look_ LEAT_GUARDED_BY(calling_);
 };
@@ -65,7 +65,7 @@ public:
     entries_.erase(std::remove(entries_.begin(), entries_.end(), x), entries_.end());
   }
 
-  /// The one of this process, which is made if it does not exist.
+  /// The one of this process, created if it does not exist.
   static std::shared_ptr<shared> get() {
     static mutex making;
     static std::weak_ptr<shared> of_process;
@@ -90,7 +90,7 @@ private:
         changed_.wait_until(mutex_, next->due);
         continue;
       }
-      lock.unlock();
+      lock.unlock(); // the function may take long; `next` keeps an entry alive that is removed now
       next->call();
       lock.lock();
       next->due = steady_clock::now() + next->interval;
@@ -101,7 +101,7 @@ private:
   condition_variable changed_;
   std::vector<entry_ptr> entries_ LEAT_GUARDED_BY(mutex_);
   bool stopping_ LEAT_GUARDED_BY(mutex_) = false;
-  /// Last: it uses all the others.
+  /// The last member: the thread uses all the others.
   std::thread thread_;
 };
 
@@ -132,7 +132,7 @@ watch_thread::registration watch_thread::add(std::chrono::milliseconds interval,
   registration x;
   x.state_.reset(
       new registration::state{shared::get(), std::make_shared<entry>(interval, std::move(look))});
-  // Last: if anything before fails, nothing is registered.
+  // The last step, so that nothing is registered if anything before it fails.
   x.state_->thread->add(x.state_->what);
   return x;
 }

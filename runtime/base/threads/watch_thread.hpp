@@ -6,8 +6,8 @@
 
 namespace leat {
 
-/// Calls functions from time to time, in one thread that is shared by the whole process and exists
-/// while anyone needs it.
+/// Calls functions periodically, in one thread that the whole process shares and that exists while
+/// anything is registered.
 class watch_thread {
 public:
   /// A function that is called as long as this lives.
@@ -18,7 +18,7 @@ public:
     registration& operator=(registration&& other) noexcept;
     registration(const registration&) = delete;
     registration& operator=(const registration&) = delete;
-    /// Waits for a call in progress; afterwards there is none.
+    /// Waits for a call in progress; there is none afterwards.
     ~registration();
 
     explicit operator bool() const noexcept { return state_ != nullptr; }
@@ -29,7 +29,7 @@ public:
     std::unique_ptr<state> state_;
   };
 
-  /// Calls `look` every `interval`. An exception that it throws is dropped, and it is called again.
+  /// Calls `look` every `interval`, also after it has thrown; its exceptions are dropped.
   /// Throws `errc::no_resources`; then nothing is called.
   static registration add(std::chrono::milliseconds interval, std::function<void()> look);
 

@@ -232,8 +232,8 @@ void scan_decoder::rewind() {
   taken_ = bytes_.assign(frame_.scan, &stuffed_);
   begin_at(0, 0);
   last_dc_.fill(0);
-  mcus_to_restart_ = frame_.restart_interval;
-  restarts_ = 0;
+  restart_.mcus = frame_.restart_interval;
+  restart_.number = 0;
 }
 
 bool scan_decoder::seek(std::span<const scan_place> places, std::size_t row, std::size_t begin,
@@ -266,15 +266,15 @@ bool scan_decoder::overran() const noexcept {
 // What follows the last MCU of an interval, other than bits that fill its last byte, is damage.
 bool scan_decoder::next_interval() {
   const auto rest = frame_.scan.subspan(taken_);
-  const auto marker = static_cast<std::byte>(0xD0 + restarts_ % 8);
+  const auto marker = static_cast<std::byte>(0xD0 + restart_.number % 8);
   if (bytes_.size() * 8 - position() >= 8 || rest.size() < 2 || rest[0] != std::byte{0xFF}
       || rest[1] != marker)
     return false;
   taken_ += 2 + bytes_.assign(rest.subspan(2));
   begin_at(0, 0);
   last_dc_.fill(0);
-  mcus_to_restart_ = frame_.restart_interval;
-  ++restarts_;
+  restart_.mcus = frame_.restart_interval;
+  ++restart_.number;
   return true;
 }
 
@@ -283,12 +283,12 @@ bool scan_decoder::for_each_interval(std::size_t mcus, Each each) {
   if (frame_.restart_interval == 0)
     return each(std::size_t{0}, mcus);
   for (std::size_t done = 0; done < mcus;) {
-    if (mcus_to_restart_ == 0 && !next_interval())
+    if (restart_.mcus == 0 && !next_interval())
       return false;
-    const auto run = std::min(mcus - done, mcus_to_restart_);
+    const auto run = std::min(mcus - done, restart_.mcus);
     if (!each(done, run))
       return false;
-    mcus_to_restart_ -= run;
+    restart_.mcus -= run;
     done += run;
   }
   return true;

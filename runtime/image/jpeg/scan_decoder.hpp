@@ -36,7 +36,6 @@ struct coefficient_group {
 /// Decodes the scan of a plain JPEG: MCU by MCU, of which some are only passed over. Knows when it
 /// meets anything that is not as it should be, and then says no more: libjpeg is to judge.
 /// Reads and writes within bounds whatever the bytes are. Keeps its buffers and tables.
-/// Large because the state of the bit reader and the tables must lie side by side for speed.
 class scan_decoder {
 public:
   /// `group`: what `decode` writes.
@@ -126,8 +125,11 @@ private:
   std::size_t taken_ = 0;
   bits at_;
   std::array<std::int32_t, max_components> last_dc_{};
-  std::size_t mcus_to_restart_ = 0;
-  unsigned restarts_ = 0;
+  /// The next restart marker: after so many MCUs, with this number.
+  struct restart {
+    std::size_t mcus = 0;
+    unsigned number = 0;
+  } restart_;
 };
 
 } // namespace leat

@@ -159,7 +159,7 @@ void plane_resampler::build_wide_table(std::size_t plane, std::size_t first_colu
 
 void plane_resampler::begin(const tensor_form& form, std::byte* image) {
   constexpr float one = 1 << resample_kernels::pixel_bits;
-  image_ = image;
+  target_.image = image;
   row_.colour = colour_;
   row_.type = form.type;
   row_.layout = form.layout;
@@ -169,7 +169,7 @@ void plane_resampler::begin(const tensor_form& form, std::byte* image) {
     row_.scale[c] = 1 / (255 * one * form.std[c]);
     row_.offset[c] = -form.mean[c] / form.std[c];
   }
-  next_ = 0;
+  target_.next = 0;
   for (std::size_t c = 0; c < num_planes_; ++c)
     planes_[c].loaded = needed(c).y;
 }
@@ -205,9 +205,9 @@ bool plane_resampler::is_ready(std::size_t y) const noexcept {
 }
 
 bool plane_resampler::flush() {
-  while (next_ < what_.window.height && is_ready(next_))
-    write_row(next_++);
-  return next_ == what_.window.height;
+  while (target_.next < what_.window.height && is_ready(target_.next))
+    write_row(target_.next++);
+  return target_.next == what_.window.height;
 }
 
 void plane_resampler::write_row(std::size_t y) {
@@ -231,7 +231,7 @@ void plane_resampler::write_row(std::size_t y) {
     row_.planes[c] = {rows.data(), weights.data(), pairs};
   }
   const auto row_elements = row_.width * (row_.layout == image_layout::nchw ? 1 : 3);
-  row_.to = image_ + y * row_elements * size_of(row_.type);
+  row_.to = target_.image + y * row_elements * size_of(row_.type);
   kernels_.write(row_);
 }
 

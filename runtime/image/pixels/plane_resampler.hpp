@@ -37,7 +37,6 @@ using plane_rect = pixel_rect;
 /// Enlarging is a part of the resizing, and colours are converted afterwards: both are sums of
 /// products, so that their order matters only to rounding and to colours outside 0 .. 255.
 /// Keeps its buffers from image to image; used by one thread at a time.
-/// Large because it keeps a buffer for each step of its one pass.
 class plane_resampler {
 public:
   explicit plane_resampler(const resample_kernels& kernels = resample_kernels::best())
@@ -109,8 +108,11 @@ private:
 
   /// What all rows of pixels share.
   resample_kernels::pixel_row row_;
-  std::byte* image_ = nullptr;
-  std::size_t next_ = 0;
+  struct target {
+    std::byte* image = nullptr;
+    /// The next row of it.
+    std::size_t next = 0;
+  } target_;
   std::array<std::vector<const std::int16_t*>, 3> tap_rows_;
   std::array<std::vector<std::int32_t>, 3> tap_weights_;
 };

@@ -16,21 +16,21 @@ public:
 
   bounds(const char* function, std::optional<T> min, std::optional<T> max)
       : min_(min.value_or(limits::has_infinity ? -limits::infinity() : limits::lowest())),
-        max_(max.value_or(limits::has_infinity ? limits::infinity() : limits::max())),
-        text_(word_if("min", min) + word_if("max", max)) {
+        max_(max.value_or(limits::has_infinity ? limits::infinity() : limits::max())) {
     if (!(min_ <= max_))
-      refuse_argument(function, "bounds" + text_, "a min that is at most max");
+      refuse_argument(function, "bounds" + given("min", min) + given("max", max),
+                      "a min that is at most max");
   }
 
   bool operator()(T x) const { return min_ <= x && x <= max_; }
 
-  /// " min=1 max=3", without bounds that were not given.
-  const std::string& text() const { return text_; }
-
 private:
+  static std::string given(const char* name, std::optional<T> x) {
+    return word_of_parameter(preset_parameter<std::optional<T>>{name}, x);
+  }
+
   T min_;
   T max_;
-  std::string text_;
 };
 
 } // namespace leat

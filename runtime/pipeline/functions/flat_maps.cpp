@@ -64,18 +64,16 @@ flat_map_function pick_pieces(const pieces& x) {
 } // namespace
 
 flat_map_stage copies(std::uint64_t n) {
-  return {.name = "copies@1",
-          .parameters = word("n", n),
+  const auto type = function_types::copies();
+  return {.name = type.name,
+          .parameters = parameters_of(type, n),
           .make = everywhere<flat_map_function>(
               {.count = [n](sample&) { return n; }, .pick = [](sample&, std::uint64_t) {}}),
           .children = n};
 }
 
 flat_map_stage split(const std::string& field, std::uint64_t at) {
-  constexpr auto name = "split@1";
-  check_field_name(name, field);
-  if (at > 255)
-    refuse_argument(name, "at=" + std::to_string(at), "a byte: 0 to 255");
+  const auto type = function_types::split();
   const auto gap = static_cast<char>(at);
   auto count = [=](sample& x) {
     const auto text = x.text(field);
@@ -84,32 +82,26 @@ flat_map_stage split(const std::string& field, std::uint64_t at) {
   auto pick = [=](sample& x, std::uint64_t child) {
     x.set(field, part_of(x.text(field), gap, child));
   };
-  return {.name = name,
-          .parameters = word("field", field) + ' ' + word("at", at),
+  return {.name = type.name,
+          .parameters = parameters_of(type, field, at),
           .make = everywhere<flat_map_function>({.count = count, .pick = pick})};
 }
 
 flat_map_stage windows(const std::string& field, std::uint64_t length) {
-  constexpr auto name = "windows@1";
-  check_field_name(name, field);
-  if (length == 0)
-    refuse_argument(name, "length=0", "at least 1");
-  return {.name = name,
-          .parameters = word("field", field) + ' ' + word("length", length),
+  const auto type = function_types::windows();
+  return {.name = type.name,
+          .parameters = parameters_of(type, field, length),
           .make = everywhere(pick_pieces({"windows", field, length}))};
 }
 
 flat_map_stage chunks(const std::string& field, std::uint64_t length, std::uint64_t overlap) {
-  constexpr auto name = "chunks@1";
-  check_field_name(name, field);
-  if (length == 0)
-    refuse_argument(name, "length=0", "at least 1");
+  const auto type = function_types::chunks();
+  auto text = parameters_of(type, field, length, overlap);
   if (overlap >= length)
-    refuse_argument(name, "overlap=" + std::to_string(overlap),
+    refuse_argument(type.name, "overlap=" + std::to_string(overlap),
                     "less than length=" + std::to_string(length));
-  return {.name = name,
-          .parameters =
-              word("field", field) + ' ' + word("length", length) + ' ' + word("overlap", overlap),
+  return {.name = type.name,
+          .parameters = std::move(text),
           .make = everywhere(pick_pieces({"chunks", field, length, overlap}))};
 }
 

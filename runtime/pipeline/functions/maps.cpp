@@ -151,43 +151,27 @@ void concatenate(sample& x, const std::vector<std::string>& fields, const std::s
   }
 }
 
-/// "fields=a,b"
-std::string words_of(const char* function, const std::vector<std::string>& fields) {
-  std::string text;
-  for (const auto& x : fields) {
-    check_field_name(function, x);
-    text += (text.empty() ? "fields=" : ",") + x;
-  }
-  if (fields.empty())
-    refuse_argument(function, "no fields", "at least one");
-  return text;
-}
-
 } // namespace
 
 map_stage cast(const std::string& field, dtype to) {
-  constexpr auto name = "cast@1";
-  check_field_name(name, field);
-  const std::string type{to_string(to)};
+  const auto type = function_types::cast();
+  auto text = parameters_of(type, field, to);
   if (to == dtype::f16 || to == dtype::bf16)
-    refuse_argument(name, "type=" + type, "a type without 16-bit floats: u8 to i64, f32, f64");
-  return {name, word("field", field) + ' ' + word("type", type),
+    refuse_argument(type.name, "type=" + std::string{to_string(to)},
+                    "a type without 16-bit floats: u8 to i64, f32, f64");
+  return {type.name, std::move(text),
           [=] { return [=](sample& x, context&) { cast_field(x, field, to); }; }};
 }
 
 map_stage truncate(const std::string& field, std::uint64_t length) {
-  constexpr auto name = "truncate@1";
-  check_field_name(name, field);
-  if (length == 0)
-    refuse_argument(name, "length=0", "at least 1");
-  return {name, word("field", field) + ' ' + word("length", length),
+  const auto type = function_types::truncate();
+  return {type.name, parameters_of(type, field, length),
           [=] { return [=](sample& x, context&) { truncate_field(x, field, length); }; }};
 }
 
 map_stage drop_fields(std::vector<std::string> fields) {
-  constexpr auto name = "drop_fields@1";
-  auto text = words_of(name, fields);
-  return {name, std::move(text), [fields = std::move(fields)] {
+  const auto type = function_types::drop_fields();
+  return {type.name, parameters_of(type, fields), [fields] {
             return [fields](sample& x, context&) {
               for (const auto& field : fields)
                 x.erase(field);
@@ -197,46 +181,32 @@ map_stage drop_fields(std::vector<std::string> fields) {
 
 map_stage concat_fields(std::vector<std::string> fields, const std::string& into,
                         std::optional<std::uint64_t> between) {
-  constexpr auto name = "concat_fields@1";
-  auto text = words_of(name, fields) + ' ' + word("into", into) + word_if("between", between);
-  check_field_name(name, into);
-  return {name, std::move(text), [=, fields = std::move(fields)] {
-            return [=](sample& x, context&) { concatenate(x, fields, into, between); };
-          }};
+  const auto type = function_types::concat_fields();
+  return {type.name, parameters_of(type, fields, into, between),
+          [=] { return [=](sample& x, context&) { concatenate(x, fields, into, between); }; }};
 }
 
 map_stage pad(const std::string& field, std::uint64_t length, double value) {
-  constexpr auto name = "pad@1";
-  constexpr auto longest = std::uint64_t{std::numeric_limits<std::int32_t>::max()};
-  check_field_name(name, field);
-  if (length > longest)
-    refuse_argument(name, "length=" + std::to_string(length), "at most " + std::to_string(longest));
-  auto text = word("field", field) + ' ' + word("length", length) + ' ' + word("value", value);
-  return {name, std::move(text),
+  const auto type = function_types::pad();
+  return {type.name, parameters_of(type, field, length, value),
           [=] { return [=](sample& x, context&) { pad_field(x, field, length, value); }; }};
 }
 
 map_stage ragged(const std::string& field) {
-  constexpr auto name = "ragged@1";
-  check_field_name(name, field);
-  return {name, word("field", field),
+  const auto type = function_types::ragged();
+  return {type.name, parameters_of(type, field),
           [=] { return [=](sample& x, context&) { sample_access::let_vary(x, field); }; }};
 }
 
 map_stage select(std::vector<std::string> fields) {
-  constexpr auto name = "select@1";
-  auto text = words_of(name, fields);
-  return {name, std::move(text), [fields = std::move(fields)] {
-            return [fields](sample& x, context&) { sample_access::keep(x, fields); };
-          }};
+  const auto type = function_types::select();
+  return {type.name, parameters_of(type, fields),
+          [fields] { return [fields](sample& x, context&) { sample_access::keep(x, fields); }; }};
 }
 
 map_stage rename(std::string from, std::string to) {
-  constexpr auto name = "rename@1";
-  check_field_name(name, from);
-  check_field_name(name, to);
-  auto text = word("from", from) + ' ' + word("to", to);
-  return {name, std::move(text), [from = std::move(from), to = std::move(to)] {
+  const auto type = function_types::rename();
+  return {type.name, parameters_of(type, from, to), [from, to] {
             return [from, to](sample& x, context&) { sample_access::rename(x, from, to); };
           }};
 }

@@ -49,15 +49,15 @@ text_judge judge_of(const std::string&, bool) {
 
 filter_stage matches(const std::string& field, const std::string& pattern,
                      matches_options options) {
-  check_field_name(matches_name, field);
+  auto text =
+      parameters_of(function_types::matches(), field, pattern, options.whole, options.invert);
   if (pattern.empty())
     refuse_argument(matches_name, "an empty pattern", "a regular expression of RE2");
   judge_of(pattern, options.whole); // refuses it here, not in a worker
-  const auto flag = [](bool is_on) { return std::string{is_on ? "true" : "false"}; };
   return {
       .name = matches_name,
-      .parameters = word("field", field) + ' ' + word("pattern", percent_text(pattern))
-                    + " whole=" + flag(options.whole) + " invert=" + flag(options.invert),
+      .parameters =
+          parameters_of(function_types::matches(), field, pattern, options.whole, options.invert),
       // One for each worker: they would wait for each other's automaton, which grows as it is used.
       .make = [=]() -> std::function<bool(sample&)> {
         return [=, judge = judge_of(pattern, options.whole)](sample& x) {

@@ -19,11 +19,7 @@ using predicate = std::function<bool(sample&)>;
 /// Keeps a share of all byte strings, by their hash.
 class hash_sieve {
 public:
-  hash_sieve(const char* function, std::uint64_t keep, std::uint64_t salt)
-      : keep_(keep), salt_(salt) {
-    if (keep > 100)
-      refuse_argument(function, "keep=" + std::to_string(keep), "a percentage: 0 to 100");
-  }
+  hash_sieve(std::uint64_t keep, std::uint64_t salt) : keep_(keep), salt_(salt) {}
 
   bool operator()(std::span<const std::byte> bytes) const {
     hash_stream hash;
@@ -33,8 +29,6 @@ public:
     return static_cast<std::uint64_t>((uint128{hash.digest64()} * 100) >> 64) < keep_;
   }
 
-  std::string text() const { return word("keep", keep_) + ' ' + word("salt", salt_); }
-
 private:
   std::uint64_t keep_;
   std::uint64_t salt_;
@@ -43,62 +37,56 @@ private:
 } // namespace
 
 filter_stage key_hash(std::uint64_t keep, std::uint64_t salt) {
-  constexpr auto name = "key_hash@1";
-  const hash_sieve sieve{name, keep, salt};
-  return {.name = name, .parameters = sieve.text(), .of_id = [=](std::string_view id) {
-            return sieve(std::as_bytes(std::span{id}));
-          }};
+  const auto type = function_types::key_hash();
+  const hash_sieve sieve{keep, salt};
+  return {.name = type.name,
+          .parameters = parameters_of(type, keep, salt),
+          .of_id = [=](std::string_view id) { return sieve(std::as_bytes(std::span{id})); }};
 }
 
 filter_stage key_matches(std::string pattern, bool invert) {
-  constexpr auto name = "key_matches@1";
+  const auto type = function_types::key_matches();
   if (pattern.empty() || pattern.find_first_of(" \t\n\v\f\r") != std::string::npos)
-    refuse_argument(name, "pattern " + excerpt(pattern), "a pattern without spaces");
-  // Only where it is given: older snapshots have none.
-  auto text = word("pattern", pattern) + (invert ? " invert=true" : "");
-  return {.name = name,
-          .parameters = std::move(text),
-          .of_id = [pattern = std::move(pattern), invert](std::string_view id) {
+    refuse_argument(type.name, "pattern " + excerpt(pattern), "a pattern without spaces");
+  return {.name = type.name,
+          .parameters = parameters_of(type, pattern, invert),
+          .of_id = [pattern, invert](std::string_view id) {
             return name_matches(pattern, id) != invert;
           }};
 }
 
 filter_stage field_hash(const std::string& field, std::uint64_t keep, std::uint64_t salt) {
-  constexpr auto name = "field_hash@1";
-  check_field_name(name, field);
-  const hash_sieve sieve{name, keep, salt};
-  return {.name = name,
-          .parameters = word("field", field) + ' ' + sieve.text(),
+  const auto type = function_types::field_hash();
+  const hash_sieve sieve{keep, salt};
+  return {.name = type.name,
+          .parameters = parameters_of(type, field, keep, salt),
           .make = everywhere<predicate>([=](sample& x) { return sieve(x.bytes(field)); })};
 }
 
 filter_stage field_between(const std::string& field, std::optional<double> min,
                            std::optional<double> max) {
-  constexpr auto name = "field_between@1";
-  check_field_name(name, field);
-  const bounds<double> within{name, min, max};
-  return {.name = name,
-          .parameters = word("field", field) + within.text(),
+  const auto type = function_types::field_between();
+  const bounds<double> within{type.name, min, max};
+  return {.name = type.name,
+          .parameters = parameters_of(type, field, min, max),
           .make = everywhere<predicate>([=](sample& x) { return within(number_of(x, field)); })};
 }
 
 filter_stage bytes_between(const std::string& field, std::optional<std::uint64_t> min,
                            std::optional<std::uint64_t> max) {
-  constexpr auto name = "bytes_between@1";
-  check_field_name(name, field);
-  const bounds<std::uint64_t> within{name, min, max};
-  return {.name = name,
-          .parameters = word("field", field) + within.text(),
+  const auto type = function_types::bytes_between();
+  const bounds<std::uint64_t> within{type.name, min, max};
+  return {.name = type.name,
+          .parameters = parameters_of(type, field, min, max),
           .make = everywhere<predicate>([=](sample& x) { return within(x.bytes(field).size()); })};
 }
 
 filter_stage length_between(const std::string& field, std::optional<std::uint64_t> min,
                             std::optional<std::uint64_t> max) {
-  constexpr auto name = "length_between@1";
-  check_field_name(name, field);
-  const bounds<std::uint64_t> within{name, min, max};
-  return {.name = name,
-          .parameters = word("field", field) + within.text(),
+  const auto type = function_types::length_between();
+  const bounds<std::uint64_t> within{type.name, min, max};
+  return {.name = type.name,
+          .parameters = parameters_of(type, field, min, max),
           .make = everywhere<predicate>(
               [=](sample& x) { return within(elements_of(x, field).size()); })};
 }

@@ -36,11 +36,10 @@ auto setter(const std::string& into) {
 } // namespace
 
 scan_stage running_count(const std::string& into) {
-  constexpr auto name = "running_count@1";
-  check_field_name(name, into);
+  const auto type = function_types::running_count();
   scan_function function{.look = [](sample&) { return std::string{}; }, .apply = setter(into)};
-  return {.name = name,
-          .parameters = word("into", into),
+  return {.name = type.name,
+          .parameters = parameters_of(type, into),
           .make = everywhere(std::move(function)),
           .initial = bytes_of(0),
           .step = [](std::string& state, std::string_view) {
@@ -49,13 +48,11 @@ scan_stage running_count(const std::string& into) {
 }
 
 scan_stage running_sum(const std::string& field, const std::string& into) {
-  constexpr auto name = "running_sum@1";
-  check_field_name(name, field);
-  check_field_name(name, into);
+  const auto type = function_types::running_sum();
   scan_function function{.look = [=](sample& x) { return bytes_of(integer_of(x, field)); },
                          .apply = setter(into)};
-  return {.name = name,
-          .parameters = word("field", field) + ' ' + word("into", into),
+  return {.name = type.name,
+          .parameters = parameters_of(type, field, into),
           .make = everywhere(std::move(function)),
           .initial = bytes_of(0),
           .step = [](std::string& state, std::string_view looked) {

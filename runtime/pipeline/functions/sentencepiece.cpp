@@ -93,13 +93,11 @@ map_stage sentencepiece_of_hash(const std::string& path, const std::optional<std
                                          .needed = "the one with the hash " + *hash});
   check_token(options.begin, opened.encoder->model().begin.has_value(), "begin", path);
   check_token(options.end, opened.encoder->model().end.has_value(), "end", path);
-  const auto flag = [](const char* name, bool is_on) {
-    return std::string{" "} + name + '=' + (is_on ? "true" : "false");
-  };
   auto text = word("model", percent_text(path)) + ' ' + word("hash", found) + ' '
-              + word("field", options.field) + ' ' + word("into", options.into)
-              + flag("keep_text", options.keep_text) + flag("begin", options.begin)
-              + flag("end", options.end);
+              + word("field", options.field) + ' ' + word("into", options.into) + ' '
+              + word("keep_text", value_text(options.keep_text)) + ' '
+              + word("begin", value_text(options.begin)) + ' '
+              + word("end", value_text(options.end));
   return {sentencepiece_name, std::move(text),
           [by = std::move(opened.encoder), options = std::move(options)] {
             return [=](sample& x, context&) { tokenize(x, *by, options); };

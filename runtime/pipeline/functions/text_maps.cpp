@@ -1,8 +1,6 @@
 #include "runtime/base/number_as.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/pipeline/functions/function_text.hpp"
-#include "runtime/pipeline/functions/normal_text_words.hpp"
-#include "runtime/pipeline/functions/percent_text.hpp"
 #include "runtime/pipeline/functions/text_counts.hpp"
 #include "runtime/pipeline/functions/unicode_text.hpp"
 
@@ -24,14 +22,6 @@ namespace leat {
 namespace {
 
 using numbers = std::vector<std::int64_t>;
-
-/// " begin=1,2", or nothing.
-std::string word_of_numbers(std::string_view name, const numbers& all) {
-  std::string text;
-  for (const auto x : all)
-    text += (text.empty() ? " " + std::string{name} + "=" : ",") + std::to_string(x);
-  return text;
-}
 
 /// The numbers as elements of the field; throws `bad_sample` (wrong_shape) if its type cannot
 /// represent one of them.
@@ -66,15 +56,6 @@ void add_around(sample& x, const std::string& field, const numbers& begin, const
 bool is_lacking(const sample& x, const std::string& field, bool is_text) {
   return !x.has(field) || (!is_text && x.is_bytes(field) && x.text(field) == "null");
 }
-
-struct default_writer {
-  std::string operator()(bool x) const { return std::string{"type=u8 value="} + (x ? '1' : '0'); }
-  std::string operator()(std::int64_t x) const { return "type=i64 value=" + std::to_string(x); }
-  std::string operator()(double x) const { return "type=f64 value=" + number_text(x); }
-  std::string operator()(const std::string& x) const {
-    return "type=bytes value=" + percent_text(x);
-  }
-};
 
 /// Sets the elements of answers in `mask`, which is all 0, to 1.
 template <class T>
@@ -167,25 +148,22 @@ void normalize_field(sample& x, const std::string& field, const normalize_text_o
 
 map_stage add_tokens(const std::string& field, std::vector<std::int64_t> begin,
                      std::vector<std::int64_t> end) {
-  constexpr auto name = "add_tokens@1";
-  check_field_name(name, field);
+  const auto type = function_types::add_tokens();
+  auto text = parameters_of(type, field, begin, end);
   if (begin.empty() && end.empty())
-    refuse_argument(name, "neither begin nor end", "at least one of them");
-  auto text = word("field", field) + word_of_numbers("begin", begin) + word_of_numbers("end", end);
-  return {name, std::move(text), [=, begin = std::move(begin), end = std::move(end)] {
-            return [=](sample& x, context&) { add_around(x, field, begin, end); };
-          }};
+    refuse_argument(type.name, "neither begin nor end", "at least one of them");
+  return {type.name, std::move(text),
+          [=] { return [=](sample& x, context&) { add_around(x, field, begin, end); }; }};
 }
 
 map_stage default_field(const std::string& field,
                         std::variant<bool, std::int64_t, double, std::string> value) {
-  constexpr auto name = "default_field@1";
-  check_field_name(name, field);
+  const auto type = function_types::default_field();
+  auto text = parameters_of(type, field, value);
   const auto* real = std::get_if<double>(&value);
   if (real && !std::isfinite(*real))
-    refuse_argument(name, "value=" + number_text(*real), "a finite number");
-  auto text = word("field", field) + ' ' + std::visit(default_writer{}, value);
-  return {name, std::move(text), [field, value = std::move(value)] {
+    refuse_argument(type.name, "value=" + number_text(*real), "a finite number");
+  return {type.name, std::move(text), [=] {
             return [=](sample& x, context&) {
               if (is_lacking(x, field, std::holds_alternative<std::string>(value)))
                 std::visit([&](const auto& of) { x.set(field, of); }, value);
@@ -194,37 +172,21 @@ map_stage default_field(const std::string& field,
 }
 
 map_stage loss_mask(const std::string& field, loss_mask_options options) {
-  constexpr auto name = "loss_mask@1";
-  check_field_name(name, field);
-  check_field_name(name, options.into);
+  const auto type = function_types::loss_mask();
+  auto text =
+      parameters_of(type, field, options.begin, options.end, options.include_end, options.into);
   if (options.begin.empty())
-    refuse_argument(name, "no begin", "at least one token that an answer follows");
-  auto text = word("field", field) + word_of_numbers("begin", options.begin)
-              + word_of_numbers("end", options.end) + " include_end="
-              + (options.include_end ? "true" : "false") + ' ' + word("into", options.into);
-  return {name, std::move(text), [field, options = std::move(options)] {
+    refuse_argument(type.name, "no begin", "at least one token that an answer follows");
+  return {type.name, std::move(text), [field, options = std::move(options)] {
             return [=](sample& x, context&) { set_mask(x, field, options); };
           }};
 }
 
 map_stage normalize_text(const std::string& field, normalize_text_options options) {
-  constexpr auto name = "normalize_text@1";
-  check_field_name(name, field);
-  const auto flag = [](const char* of, bool is_on) {
-    return std::string{" "} + of + '=' + (is_on ? "true" : "false");
-  };
-  const auto spaces = word_of(options.spaces, white_spaces);
-  if (spaces.empty())
-    refuse_argument(name, "spaces", list_of(white_spaces));
-  const auto unicode = word_of(options.unicode, unicode_forms);
-  if (unicode.empty())
-    refuse_argument(name, "unicode", list_of(unicode_forms));
-  auto text = word("field", field) + " spaces=" + spaces + flag("trim", options.trim)
-              + flag("line_ends", options.line_ends) + flag("control", options.control)
-              + flag("lower", options.lower);
-  if (options.unicode != unicode_form::keep) // snapshots of before know no such word
-    text += " unicode=" + std::string{unicode};
-  return {name, std::move(text),
+  const auto type = function_types::normalize_text();
+  return {type.name,
+          parameters_of(type, field, options.spaces, options.trim, options.line_ends,
+                        options.control, options.lower, options.unicode),
           [=] { return [=](sample& x, context&) { normalize_field(x, field, options); }; }};
 }
 

@@ -53,7 +53,7 @@ std::optional<std::size_t> line_end(std::span<const std::byte> text) {
 segment::segment(std::string path, record_format format, std::uint64_t first)
     : path_(std::move(path)), format_(format), first_(first), file_(open_to_write(path_)),
       size_(version_of(file_, path_).size), next_(first) {
-  find_records();
+  find_records(false);
 }
 
 std::uint64_t segment::next() const {
@@ -92,9 +92,7 @@ void segment::cut_tail() {
 
 void segment::append(std::span<const std::byte> bytes, bool sync) {
   write(bytes);
-  if (sync)
-    synchronize();
-  find_records();
+  find_records(sync);
 }
 
 void segment::write(std::span<const std::byte> bytes) {
@@ -125,20 +123,15 @@ std::optional<std::size_t> segment::take(int from, bool sync) {
   if (n.value_or(0) == 0)
     return n;
   size_ += *n;
-  if (sync)
-    synchronize();
-  find_records();
+  find_records(sync);
   return n;
-}
-
-void segment::synchronize() const {
-  if (uninterrupted([&] { return ::fdatasync(file_.get()); }) != 0)
-    throw_errno("journal", path_, "fdatasync");
 }
 
 // -- finding all records
 
-void segment::find_records() {
+void segment::find_records(bool sync) {
+  if (sync && uninterrupted([&] { return ::fdatasync(file_.get()); }) != 0)
+    throw_errno("journal", path_, "fdatasync");
   if (format_ == record_format::lines)
     find_lines();
   else

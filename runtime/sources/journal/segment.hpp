@@ -14,7 +14,7 @@
 namespace leat {
 
 /// One file of a journal: whole records, numbered from `first` on, perhaps followed by a part of
-/// one more. One thread writes, any number read. Large because reading and writing share its index.
+/// one more. One thread writes, any number read.
 class segment {
 public:
   /// Opens a file and finds its records. Throws `errc::io`, `errc::torn_file`.
@@ -56,8 +56,8 @@ private:
   };
 
   void write(std::span<const std::byte> bytes);
-  void synchronize() const;
-  void find_records();
+  /// `sync`: fdatasync before they are found.
+  void find_records(bool sync);
   void find_lines();
   void find_frames();
   void add_record(std::uint64_t end);

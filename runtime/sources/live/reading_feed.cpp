@@ -23,20 +23,18 @@ reading_feed::~reading_feed() {
     // It belongs to the parent of this process: its thread does not exist here, and would be waited
     // for for ever.
     [[maybe_unused]] const auto* left = helper_.release();
-  } else if (helper_->thread.joinable()) {
-    stop();
+    return;
   }
-}
-
-void reading_feed::stop() {
+  if (!helper_->thread.joinable())
+    return;
   mutex_lock lock{mutex_};
-  stopping_ = true;
+  reading_.is_stopping = true;
   helper_->wanted.notify_one();
-  reader_->interrupt();
+  reading_.reader->interrupt();
   const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds{1};
-  while (!has_run_ && helper_->came.wait_until(mutex_, patience)) {
+  while (!reading_.has_run && helper_->came.wait_until(mutex_, patience)) {
   }
-  if (!has_run_)
+  if (!reading_.has_run)
     notice("once source \"" + name() + "\": waiting for its function to return");
   lock.unlock();
   helper_->thread.join();
@@ -47,14 +45,18 @@ void reading_feed::stop() {
 live_source::state reading_feed::peek(std::uint64_t number) {
   mutex_lock lock{mutex_};
   want(number);
-  return state_of(number);
+  if (number < next_)
+    return state::ready;
+  if (reading_.failure)
+    std::rethrow_exception(reading_.failure);
+  return reading_.has_ended ? state::ended : state::pending;
 }
 
 void reading_feed::wait(std::uint64_t number, const std::atomic<bool>& stop) {
   mutex_lock lock{mutex_};
   want(number);
   const auto limit = end_of_patience();
-  while (number >= next_ && !ended_ && !failure_ && !stop)
+  while (number >= next_ && !reading_.has_ended && !reading_.failure && !stop)
     if (!helper_->came.wait_until(mutex_, limit))
       return;
 }
@@ -68,21 +70,13 @@ void reading_feed::want(std::uint64_t number) {
   if (number < first_)
     throw_no_record(*records_, number);
   ahead_.want(number);
-  if (!reader_) {
+  if (!reading_.reader) {
     auto reader = input_->begin();
     helper_->lives.emplace();
     helper_->thread = begin_thread("once source \"" + name() + '"', [this] { run(); });
-    reader_ = std::move(reader);
+    reading_.reader = std::move(reader);
   }
   helper_->wanted.notify_one();
-}
-
-live_source::state reading_feed::state_of(std::uint64_t number) const {
-  if (number < next_)
-    return state::ready;
-  if (failure_)
-    std::rethrow_exception(failure_);
-  return ended_ ? state::ended : state::pending;
 }
 
 std::function<void()> reading_feed::on_change(std::function<void()> changed) {
@@ -155,15 +149,15 @@ void reading_feed::run() {
     publish({}, std::current_exception());
   }
   mutex_lock lock{mutex_};
-  has_run_ = true;
+  reading_.has_run = true;
   helper_->came.notify_all();
 }
 
 record_reader* reading_feed::wait_until_wanted() {
   mutex_lock lock{mutex_};
-  while (!stopping_ && !ahead_.wants_more())
+  while (!reading_.is_stopping && !ahead_.wants_more())
     helper_->wanted.wait(mutex_);
-  return stopping_ ? nullptr : reader_.get();
+  return reading_.is_stopping ? nullptr : reading_.reader.get();
 }
 
 bool reading_feed::read_some(record_reader& reader) {
@@ -179,9 +173,10 @@ void reading_feed::publish(const record_reader::result& got, std::exception_ptr 
     mutex_lock lock{mutex_};
     const auto before = std::exchange(next_, records_->next());
     ahead_.came(next_, got.bytes);
-    ended_ = got.now == record_reader::state::ended;
-    failure_ = std::move(failure);
-    awaited = before < ahead_.wanted() && (next_ > before || ended_ || failure_);
+    reading_.has_ended = got.now == record_reader::state::ended;
+    reading_.failure = std::move(failure);
+    awaited =
+        before < ahead_.wanted() && (next_ > before || reading_.has_ended || reading_.failure);
     helper_->came.notify_all();
   }
   if (awaited)

@@ -17,8 +17,7 @@ namespace leat {
 
 /// Reads an input in a thread of its own, from the first record that is looked at, and keeps the
 /// records in a store. A failure is thrown for each record that did not come because of it; those
-/// that came stay good. Large because two threads meet in it, and one mutex guards all that they
-/// share.
+/// that came stay good.
 class reading_feed : public live_source {
 public:
   reading_feed(std::shared_ptr<once_input> input, std::unique_ptr<record_store> records,
@@ -42,7 +41,6 @@ public:
   const std::shared_ptr<once_input>& input() const noexcept { return input_; }
 
 private:
-  state state_of(std::uint64_t number) const LEAT_REQUIRES(mutex_);
   void want(std::uint64_t number) LEAT_REQUIRES(mutex_);
 
   void run();
@@ -50,7 +48,6 @@ private:
   record_reader* wait_until_wanted();
   bool read_some(record_reader& reader);
   void publish(const record_reader::result& got, std::exception_ptr failure = {});
-  void stop();
 
   const std::shared_ptr<once_input> input_;
   const std::unique_ptr<record_store> records_;
@@ -75,12 +72,16 @@ private:
   std::vector<std::uint64_t> released_ LEAT_GUARDED_BY(mutex_);
   std::uint64_t next_ LEAT_GUARDED_BY(mutex_);
   read_ahead ahead_ LEAT_GUARDED_BY(mutex_);
-  bool ended_ LEAT_GUARDED_BY(mutex_) = false;
-  std::exception_ptr failure_ LEAT_GUARDED_BY(mutex_);
-  bool stopping_ LEAT_GUARDED_BY(mutex_) = false;
-  bool has_run_ LEAT_GUARDED_BY(mutex_) = false;
-  /// Set when the thread begins; from then on only the thread uses it.
-  std::unique_ptr<record_reader> reader_ LEAT_GUARDED_BY(mutex_);
+  struct reading {
+    /// Set when the thread begins; from then on only the thread uses it.
+    std::unique_ptr<record_reader> reader;
+    bool has_ended = false;
+    std::exception_ptr failure;
+    bool is_stopping = false;
+    /// The thread has ended.
+    bool has_run = false;
+  };
+  reading reading_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

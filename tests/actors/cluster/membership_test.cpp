@@ -35,17 +35,17 @@ TEST_CASE("what the trainer notes is said with the next beat, in the seat that i
   x.state([](member& to) { to.begin({0, 0}, 0); });
 
   const auto version = x.version();
-  x.note_place({1, let_go}, {.behind = {2, 3}, .global_step = 8, .rows = 50});
-  x.note_place({1, let_go}, {.behind = {2, 4}, .global_step = 9, .rows = 60});
+  x.note({.term = 1, .let_go = let_go, .behind = {2, 3}, .global_step = 8, .rows = 50});
+  x.note({.term = 1, .let_go = let_go, .behind = {2, 4}, .global_step = 9, .rows = 60});
   CHECK(x.version() == version);
   auto told = next_beat(x, now, times.beat);
   CHECK(told.behind == job_position{2, 4});
   CHECK(told.global_step == 9);
 
-  x.note_place({1, let_go + 1}, {.behind = {3, 0}, .global_step = 10});
+  x.note({.term = 1, .let_go = let_go + 1, .behind = {3, 0}, .global_step = 10});
   told = next_beat(x, now, times.beat);
   CHECK(told.global_step == 9);
-  x.note_place({2, let_go}, {.behind = {3, 0}, .global_step = 10});
+  x.note({.term = 2, .let_go = let_go, .behind = {3, 0}, .global_step = 10});
   told = next_beat(x, now, times.beat);
   CHECK(told.global_step == 9);
 }

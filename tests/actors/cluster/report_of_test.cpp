@@ -36,7 +36,7 @@ TEST_CASE("report: lag is counted from the rank that is furthest, where a rank h
   CHECK(x.ranks.at(0).lag == 0);
   CHECK_FALSE(x.ranks.at(1).lag);
   CHECK(x.ranks.at(2).lag == 3);
-  CHECK(x.ranks.at(2).at == job_place{1, 17});
+  CHECK(x.ranks.at(2).at == job_position{1, 17});
 }
 
 TEST_CASE("report: a rank's state is the first thing that is wrong with it") {

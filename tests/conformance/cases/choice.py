@@ -85,7 +85,7 @@ class Chooser:
         return Case(tree, rng.getrandbits(32), STANDARD_INPUTS[kind] if once else None, epochs, steps, changes=changes)
 
     def add_jobs(self, rng, case, expected):
-        """Decides on a job. False where this is no case."""
+        """Decides on a job. False if there can be none."""
         for epoch in case.epochs:
             lines, _ = expected.order(epoch)
             if not lines and rng.random() < 0.9:
@@ -108,7 +108,7 @@ class Chooser:
         if not error and rng.random() < 0.1 * count:
             first = rng.randrange(len(due))
             job["leave_out"] = [(first, rng.choice((first, first + rng.randint(0, 3))))]
-        may_part = not error and (indexed or endless)  # else ranks have to agree on ends of epochs
+        may_part = not error and (indexed or endless)  # otherwise ranks have to agree on ends of epochs
         part = 0 if not may_part else 0.25 if count > 1 else 0.06
         if part and count > 1 and max(worlds) > 1 and rng.random() < 0.15:
             part, worlds = 1, [rng.choice([x for x in worlds if x > 1])]  # ranks that stay apart, and are killed in different places
@@ -116,7 +116,7 @@ class Chooser:
         if error:
             job["attempts"][0]["world"] = 1 if rng.random() < 0.5 else job["attempts"][0]["world"]
         if error or once and count == 1:
-            del job["attempts"][0]["die"][1:]  # two over one sample were another error, and the input would be gone
+            del job["attempts"][0]["die"][1:]  # two deaths at one sample would be another error, and the input would be gone
         for x, stop in zip(job["attempts"], sorted(rng.random() for _ in job["attempts"])):
             x["stop"] = stop
         job["attempts"][-1].update(stop=1, kill=None)

@@ -1,4 +1,4 @@
-"""Runs the command: each time a process of its own, or as children of a server (command_server.cpp), in an eighth of the time."""
+"""Runs the command, each time in a process of its own, or as children of a server (command_server.cpp), in an eighth of the time."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ import time
 SECONDS = 60  # longest a command may take
 NOTHING = "/dev/null"
 MEMORY = 4 << 30
-# What the C++ library and its like say of themselves: nobody can tell from it what happened, where, and what was needed.
+# Texts of C++ libraries, from which nobody can tell what happened, where, and what was needed.
 BARE = re.compile(r"\b(std|vector|basic_\w+|deque|list|map|set|bitset|array|optional|variant|any|caf|nlohmann)::|\b_\w*::|_M_\w+|bad_alloc"
                   r"|\bbad[ _](array|optional|variant|function|any|weak)|\bsto(i|l|ll|ul|ull|f|d|ld)\b|json\.exception|regex_error"
                   r"|filesystem error|iostream error|unknown (error|exception)|what\(\)", re.IGNORECASE)  # fmt: skip
@@ -29,15 +29,15 @@ class Done:
         return f"leat {' '.join(self.arguments)}\nexit code {self.code}\n{self.stderr}"
 
     def is_clear_error(self):
-        """Notices, then the error: a line, or a list, that says which command it is of, and what was got, in words of its own;
-        behind bad usage comes where to look."""
+        """Whether it printed notices, then the error: a line, or a list, that names the command and what was got, in leat's own words;
+        after bad usage comes where to look."""
         about, lines = f"leat {self.arguments[0]}: ", self.stderr.splitlines()
         if self.code == 2 and lines[-1:] == [f'Try "leat {self.arguments[0]} --help".']:
             lines.pop()
         while lines and lines[-1].startswith("  "):
             lines.pop()
         notices = all(x.startswith((about, "leat: ")) for x in lines)
-        own_words = re.sub(r'"[^"\n]*"', '""', self.stderr)  # what is quoted is the text's
+        own_words = re.sub(r'"[^"\n]*"', '""', self.stderr)  # without quotations from the pipeline's text
         says = ", got " in self.stderr and not BARE.search(own_words)
         return self.code in (1, 2) and notices and bool(lines) and lines[-1].startswith(about) and says
 
@@ -54,11 +54,11 @@ class Commands:
         self.stdout, self.stderr = os.path.join(scratch, "stdout"), os.path.join(scratch, "stderr")
 
     def run(self, *arguments, stdin=NOTHING, watch=None):
-        """`watch` is called now and then with a function that kills the command, until it says False."""
+        """Calls `watch` now and then with a function that kills the command, until it returns False."""
         return self.run_together([(arguments, watch)], stdin)[0]
 
     def run_together(self, starts, stdin=NOTHING):
-        """Commands at the same time: (arguments, watch) of each."""
+        """Runs several commands at the same time; `starts` has (arguments, watch) for each."""
         while len(self.others) + 1 < len(starts):
             scratch = os.path.join(self.scratch, str(len(self.others)))
             os.mkdir(scratch)
@@ -145,7 +145,7 @@ class Server(Commands):
 
 
 def limit_memory():
-    """Limits memory, so that a pipeline of 2^32 rows does not harm others. Sanitizers need all addresses."""
+    """Limits memory, so that a pipeline of 2^32 rows does not harm others. Sanitizers need the whole address space."""
     if "ASAN_OPTIONS" not in os.environ:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 

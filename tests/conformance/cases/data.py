@@ -27,8 +27,8 @@ FOLDERS = {"tar": "streams", "lines": "lines", "json_lines": "json"}
 
 
 class KnownSource:
-    """A call that a pipeline may begin with, the kinds of its fields, its size, the units of a stream (0: it is none), and
-    what is wrong with its records: nothing (""), some lack a field ("odd"), some are bad samples ("bad")."""
+    """A call with which a pipeline may begin, the kinds of its fields, its size, the units of a stream (0: not a stream), and what
+    is wrong with its records: nothing (""), some lack a field ("odd"), or some are bad samples ("bad")."""
 
     def __init__(self, call, fields, size, units=0, wrong=""):
         self.call, self.fields, self.size, self.units, self.wrong = call, fields, size, units, wrong
@@ -51,7 +51,7 @@ def tar_of(members):
 
 
 def packed(path, data):
-    """The data, compressed as the name says."""
+    """The data, compressed according to the name."""
     if path.endswith(".zst"):
         return subprocess.run(["zstd", "-qc"], input=data, capture_output=True, check=True).stdout
     return gzip.compress(data, mtime=0) if path.endswith(("gz", "tgz")) else data
@@ -192,7 +192,7 @@ def list_data():
 
 
 def mixed_data():
-    """Lines whose members come and go, and are now of one type, now of another; lists of these files."""
+    """Lines whose members are sometimes missing, and are sometimes of one type, sometimes of another; lists of these files."""
     numbers = [3, -2, 0.5, "7", True, None, 1, 5, 10**30, -1]
     rows = [[1, 2], [], [5], [1, 0.5], 4, "ab", [7, 8, 9]]
     texts = ["ab", "", "a,b", 3, "text\nt", None, "ü"]

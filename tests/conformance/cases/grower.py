@@ -16,7 +16,7 @@ def select(names, node):
     return Node("map", {"name": "select@1", "fields": list(names)}, [node])
 
 
-# What a pipeline's batches may have: kinds of fields (cases/data.py).
+# The fields that a pipeline's batches may have, by their kinds (cases/data.py).
 INDEXED_ROOTS = (["u8x8"], ["u8x8"], ["u8x3"], ["bytes"], ["odd"], ["bytes", "bytes"], ["f32x3"], ["u8x8", "bytes"],
                 ["int", "bytes"], ["int", "u8x8", "u8x3"])  # fmt: skip
 OPEN_ROOTS = (["u8x8"], ["u8x3"], ["bytes"], ["bytes"], ["bytes", "bytes"], ["int", "bytes"], ["int", "float"],
@@ -60,7 +60,7 @@ class Grower:
         return self.rng.choice((0, 1, 7, self.rng.getrandbits(64)))
 
     def some_field(self, wanted, *kinds):
-        """A field of one of these kinds; of any kind if none is named. None if there is no such field."""
+        """A field of one of these kinds, or of any kind if none is named. None if there is no such field."""
         fit = [name for name, kind in wanted.items() if not kinds or kind in kinds]
         return self.rng.choice(fit) if fit else None
 
@@ -107,7 +107,7 @@ class Grower:
 
     def several(self, wanted, budget):
         """Inputs of one kind."""
-        if self.rng.random() < 0.2:  # one thing twice, perhaps under one name
+        if self.rng.random() < 0.2:  # the same input twice, perhaps under one name
             return [self.tree(wanted, budget // 2)] * 2
         return [self.tree(wanted, b) for b in self.split(budget, self.rng.choice((1, 2, 2, 3)))]
 
@@ -131,7 +131,7 @@ class Grower:
         return self.adding("int", wanted, budget, lambda field, node: Node("enumerate", {"field": field}, [node]))
 
     def adding(self, kind, wanted, budget, add):
-        """An operator that adds a field: one that is wanted, or one that is thrown away after it."""
+        """An operator that adds a field: one that is wanted, or one that is dropped after it."""
         field = self.some_field(wanted, kind)
         if field is None:
             extra = next(self.names)
@@ -215,7 +215,7 @@ class Grower:
         return self.adding("int", wanted, budget, add)
 
     def taken_apart(self, wanted, budget):
-        """split or windows, of bytes."""
+        """split or windows on bytes."""
         field = self.some_field(wanted, "bytes", "i64[]")
         if field is None:
             return self.filter(wanted, budget)
@@ -247,7 +247,7 @@ class Grower:
     # --------------------------------------------------------------------------------------------------- leaves
 
     def leaf(self, wanted):
-        """Sources, perhaps with a windowed shuffle or a filter, and no more of them, or of maps, than necessary."""
+        """Sources, perhaps with a windowed shuffle or a filter, with no more sources or maps than necessary."""
         if "segment" in wanted:
             return self.pack(wanted, 0)
         fit = [x for x in self.data if self.fits(x, wanted)]
@@ -325,7 +325,7 @@ class Grower:
         return node if shuffled else self.windowed(node)
 
     def windowed(self, node):
-        """Sometimes shuffles a source, or maps above one, by windows of files."""
+        """Sometimes shuffles a source, or maps after one, by windows of files."""
         if any(x.op not in ("map", "count", "tar_shards", "image_folder", "raw_records", "tokens", "megatron") for x in node.below()):
             return node
         several_files = node.sources()[0].op in ("tar_shards", "tokens")

@@ -33,8 +33,8 @@ class Chain:
         self.due, self.error = expected.handed_over(job["epochs"], job["steps"], job["bad"], job["throw"])
         self.is_once = case.stdin is not None
         self.handed, self.logs = Handed(self.due), {}
-        self.left_out = self.late = frozenset()  # by the last attempt; first said at a resume
-        self.groups = []  # of logs: names of those of one time
+        self.left_out = self.late = frozenset()  # by the last attempt; first given at a resume
+        self.groups = []  # of logs that cover the same time, by name
 
     def fault(self):
         """None, or (kind, text)."""
@@ -108,7 +108,7 @@ class Chain:
         return None if kill is None else lambda end: end() if log.size() - size > kill else True
 
     def fault_of_refusal(self, arguments):
-        """For a start that must change nothing."""
+        """Runs a start that must fail and change nothing; returns what is wrong."""
         size = self.log(0).size()
         done = self.commands.run(*arguments, stdin=self.stdin)
         return None if done.is_clear_error() and self.log(0).size() == size else f"{done}"
@@ -122,7 +122,7 @@ class Chain:
         return None
 
     def fault_of_deaths(self, done, rank, lines):
-        """Each goes to a worker of the rank that owns its position; the only worker of a rank gets all positions that the rank has."""
+        """Checks that each death hits a worker of the rank that owns its position; a rank's only worker gets all its positions."""
         attempt, world = self.attempt, self.attempt["world"]
         if done.code != 0:
             return None
@@ -163,10 +163,10 @@ class Chain:
     # ------------------------------------------------------------------------------------- steps that are left out
 
     def told(self, found):
-        """Ranges that the attempt is told to leave out."""
+        """Ranges that the attempt is given to leave out."""
         ranges = self.job["leave_out"] if not found or self.attempt["tell_again"] else []
         late = self.attempt["late"]
-        # Ranks that run apart may begin after the steps, if a faster one has completed a set.
+        # Ranks in separate processes may begin after the steps, if a faster one has completed a set.
         if self.attempt["apart"] and self.snapshots.newer_parts(found.at if found else None):
             return ranges
         if late and late[0] >= 0 and found:
@@ -177,7 +177,7 @@ class Chain:
         return [*ranges, *self.late_again(found)] if not found or self.attempt["tell_again"] else ranges
 
     def late_again(self, found):
-        """Of the ranges that were left out late, those that an attempt may still be told: its snapshot may be older."""
+        """The ranges that were left out late and that an attempt may still be given, as its snapshot may be older."""
         past = set(range(self.steps_before(found.at))) - found.left_out if found else set()
         return sorted(x for x in self.late if past.isdisjoint(range(x[0], x[1] + 1)))
 
@@ -195,7 +195,7 @@ class Chain:
     # ------------------------------------------------------------------------------------------------- its logs
 
     def fault_of_logs(self, found, told):
-        """Each process resumes where it must, and hands over what is due; nothing before that is lost."""
+        """Checks that each process resumes where it must and hands over what is due, and that nothing before is lost."""
         runs, self.places = {}, set()
         for rank in range(self.processes):
             lines = self.log(rank).new_lines()
@@ -223,8 +223,8 @@ class Chain:
         return lost and ("log", f"lost: {lost}")
 
     def left_out_at(self, at, rank, found):
-        """Steps that a process that resumes there leaves out, if it is told of none; None: it must not resume there. A rank that runs
-        apart may find a set that a faster one has completed."""
+        """Steps that a process that resumes there leaves out, if it is given none; None: it must not resume there. A rank in a process
+        of its own may find a set that a faster one has completed."""
         if at == (found.at if found else None):
             return found.left_out if found else frozenset()
         run = self.before.get((at, self.attempt["world"], rank)) if self.attempt["apart"] else None
@@ -241,7 +241,7 @@ class Chain:
         summaries = [summary_of(x) for x in self.done]
         if any(x["global_step"] != len(self.due) for x in summaries):
             return "summary", f"{summaries}, next step is {len(self.due)}"
-        # Each rank knows what it has handed over since it began, and the first one also what was before, if all began there.
+        # Each rank has the sums since it began, and the first one also those from before, if all began there.
         digest = "%032x" % (sum(int(x["digest"], 16) for x in summaries) % 2**128)
         known_bad = sum(sum(x["bad"].values()) for x in summaries)
         if len(self.places) == 1 and (digest != digest_of(due) or known_bad != bad):
@@ -249,7 +249,7 @@ class Chain:
         return self.fault_of_directory(due) or self.fault_of_verify(due)
 
     def fault_of_directory(self, due):
-        """The newest set belongs to the whole job."""
+        """Checks that the newest set belongs to the whole job."""
         if len(self.job["attempts"]) == 1 or len(self.places) > 1 or self.snapshots.newest() == TORN:
             return None
         done = self.commands.run("inspect", self.path("snapshots"), "--json")
@@ -260,8 +260,8 @@ class Chain:
         return None
 
     def fault_of_verify(self, due):
-        """What was left out counts as lost. Logs do not say what an attempt leaves out: if an earlier one had handed it over, it may
-        be taken for that one's."""
+        """Steps that were left out count as lost. Logs do not record what an attempt leaves out: a step that an earlier attempt had
+        handed over may be counted as that one's."""
         write_order(self.path("order"), self.due)
         logs = [",".join(map(self.path, names)) for _, _, names in self.groups]
         done = self.commands.run("verify", self.path("order"), *logs, "--json")
@@ -273,7 +273,7 @@ class Chain:
 
 
 def died_over_one_sample(done):
-    """Two workers: that ends a job."""
+    """Whether two workers died at the same row, which ends a job."""
     return done.code == 1 and "got 2 workers that died while they made it, needed at most 1" in done.stderr
 
 

@@ -20,9 +20,9 @@ LIMIT = 5000  # items that the reference looks at, for one question
 class Case:
     """A pipeline and what to do with it.
 
-    `style`: how it is written. `stdin`: the file to read as standard input, None: none. `epochs`, `steps`: whose order to compare,
-    and how many steps of each (None: all). `jobs`: what to run, one after the other (cases/jobs.py). `raw`: a text in place of the
-    tree's, which may be none of a pipeline. `changes`: (step, weights)s of its mix, if a job may change them."""
+    `style`: how it is written. `stdin`: the file to read as standard input, None: none. `epochs`, `steps`: the epochs whose order to
+    compare, and how many steps of each (None: all). `jobs`: what to run, one after the other (cases/jobs.py). `raw`: a text in place
+    of the tree's, perhaps not that of a pipeline. `changes`: (step, weights)s of its mix, if a job may change them."""
 
     def __init__(self, tree, style=None, stdin=None, epochs=(), steps=None, jobs=(), raw=None, changes=()):
         self.tree, self.style, self.stdin, self.raw, self.changes = tree, style, stdin, raw, list(changes)
@@ -50,18 +50,18 @@ class Case:
 
 
 class Failure:
-    """What is wrong. `kind` is the same for what is likely the same fault."""
+    """What is wrong. `kind` is the same for failures that are likely the same fault."""
 
     def __init__(self, kind, text):
         self.kind, self.text = kind, text
 
 
 class NoCase(Exception):
-    """The reference cannot say what is right."""
+    """Raised if the reference cannot tell what is right."""
 
 
 class Expected:
-    """What the reference says about a case."""
+    """What the reference expects of a case."""
 
     def __init__(self, case, sources):
         self.case, self.sources, self.refused, self.known = case, sources, None, {}
@@ -140,7 +140,7 @@ class Judge:
         return None
 
     def failure_of_text(self, case):
-        """For any text: it is refused with a clear error, or its order is right."""
+        """Checks that any text is refused with a clear error, or has the right order."""
         is_long = False
         try:
             lines, error = Expected(case, self.sources).order(0)

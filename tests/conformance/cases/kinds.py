@@ -9,7 +9,7 @@ from plain.text_form import JOINS
 
 
 class Invalid(Exception):
-    """A pipeline that leat refuses, that has bad samples, or that is not suitable as a case."""
+    """Raised for a pipeline that leat refuses, that has bad samples, or that is not suitable as a case."""
 
 
 def is_row(kind):
@@ -162,7 +162,7 @@ class Checker:
 
 
 def check_once(root):
-    """Standard input exists once: not for two sources, another pass, or another epoch."""
+    """Checks that standard input is read once: not by two sources, in another pass, or in another epoch."""
     if not reads_standard_input(root):
         return
     again = [x for x in root.below() if x.op == "repeat" or x.options.get("stop") == "cycle" or x.options.get("end") == "cycle"]

@@ -37,8 +37,8 @@ class Handed:
         return [key for key in keys if not self.positions[key].issuperset(x.position for x in self.due[key])]
 
     def fault_of(self, lines, due):
-        """What is wrong with a process's lines: each of its ranks hands over its rows of `due`, in order, from the step on with which it
-        continues. `due`: steps that are not left out."""
+        """What is wrong with a process's lines: each of its ranks must hand over its rows of `due`, in order, from the step on with which
+        it continues. `due`: steps that are not left out."""
         world, keys = lines[0]["world_size"], list(due)
         at = place(lines[0]["resumed_at"])
         begin = sum(key < at for key in keys) if at else 0
@@ -102,7 +102,7 @@ def write_order(path, due):
 
 @contextlib.contextmanager
 def given_once(path, nothing):
-    """A pipe that gives a file once, to all who read from it together; its name."""
+    """A pipe that gives the content of a file once, shared by all its readers; yields its name."""
     if path is None:
         yield nothing
         return

@@ -7,7 +7,7 @@ from plain.text_form import JOINS, Node
 
 PLAIN_ATTEMPT = {"kill": None, "world": 1, "workers": 0, "dispatch": "on_demand", "resizes": [], "die": [], "tell_again": True,
                  "damage": None, "apart": False, "late": None}  # fmt: skip
-TRIES = 250  # to make a failing case smaller
+TRIES = 250  # at making a failing case smaller
 LEAST = {"records": 0, "n": 0, "bytes": 1, "rows": 1, "lanes": 0, "window": 1, "seed": 0, "bins": 1, "ranges": 1, "salt": 0}
 SIMPLE = {"kind": "full", "end": "drop", "fields": [], "file_order": "stored", "weights": [], "rule": "deficit",
           "stop": "all", "cost": "", "delimiter": [], "pad": 0,

@@ -1,4 +1,4 @@
-"""What lies in a job's directory of snapshots, and who wrote it."""
+"""What a job's directory of snapshots holds, and who wrote it."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ from collections import namedtuple
 PART = re.compile(r"epoch-(\d+)-step-(\d+)\.rank-(\d+)-of-(\d+)")
 TORN = "torn"
 
-# A process that writes snapshots: the step of the job that it began with, and the steps that it leaves out.
+# A process that writes snapshots: the step of the job with which it began, and the steps that it leaves out.
 Run = namedtuple("Run", "began left_out")
 # A set that can be restored.
 Found = namedtuple("Found", "at left_out")
@@ -35,7 +35,7 @@ class Snapshots:
         return {key: found[key] for key in sorted(found, reverse=True)}
 
     def note(self, runs):
-        """An attempt is over: the new parts were written by it. `runs`: rank to Run."""
+        """Records that an attempt is over, and has written the new parts. `runs`: rank to Run."""
         now = {}
         for parts in self.sets().values():
             for rank, name in parts.items():
@@ -55,12 +55,12 @@ class Snapshots:
         return None
 
     def newer_parts(self, at):
-        """{(at, world, rank): Run} of those after a place; None: of all."""
+        """{(at, world, rank): Run} of the parts after a place; None: of all."""
         return {((epoch, step), world, rank): self.known[name][1] for (epoch, step, world), parts in self.sets().items()
                 for rank, name in parts.items() if at is None or (epoch, step) > at}  # fmt: skip
 
     def damage(self, kind, keep_one):
-        """Removes or tears a part of the newest complete set, unless there must remain one."""
+        """Removes or tears a part of the newest complete set, unless a complete set must remain."""
         sets = [parts for (_, _, world), parts in self.sets().items() if len(parts) == world]
         if kind is None or not sets or len(sets) < 2 and (keep_one or kind == TORN):
             return

@@ -1,4 +1,4 @@
-"""Random trees whose samples may be anything: fields that some lack, or that differ; operators that cannot judge what they get.
+"""Random trees whose samples may be anything: fields that are missing in some, or differ; operators that cannot judge their input.
 
 Small on purpose: few lanes, few samples, but many nested operators, so that ends, repetitions and bad samples meet."""
 
@@ -69,7 +69,7 @@ class WildGrower:
         return getattr(self, self.rng.choice(ops))(budget - 1, below_repeat)
 
     def must_read_once(self, below_repeat):
-        """Standard input has not been read yet: it is read here or nowhere."""
+        """Whether standard input has not been read yet, and must be read here."""
         return self.once and not below_repeat
 
     def over(self, op, options, input):
@@ -176,7 +176,7 @@ class WildGrower:
         return Node("zip", {}, nodes), all_fields
 
     def zips_clash(self, budget, below):
-        """One side has a field that samples of the other may have, too."""
+        """A zip of which one side has a field that samples of the other may have, too."""
         node, fields = self.tree(budget, below)
         other, others = self.leaf(True)
         name, old = self.some(fields), self.rng.choice(others)
@@ -272,7 +272,7 @@ class WildGrower:
         return Node("mix", o, [x for x, _ in inputs]), inputs[0][1]
 
     def timed_mix(self):
-        """A mix that can tell the steps that its items are for, as nothing above it probes content."""
+        """A mix that knows the steps that its items are for, as nothing above it probes content."""
         rng, once = self.rng, self.once
         node, fields = self.mix(rng.randrange(6), False)
         for _ in range(rng.randrange(3)):
@@ -383,7 +383,7 @@ class WildGrower:
         return self.over("length_bucket", o, node), fields
 
     def read_files(self, budget, below):
-        """Of a list of names; of standard input, if that is one."""
+        """read_files over a list of names, or over standard input if that is one."""
         if self.must_read_once(below) and self.once == "names":
             self.once = None
             names = Node("standard_input", {}, [])

@@ -8,7 +8,7 @@ from plain.text_form import FUNCTION_CALLS, JOINS, OPTIONS
 from plain.weights import BadWeights, phases
 
 MOST = 2**64 - 1
-LARGE = 100_000  # of what the reference makes lists
+LARGE = 100_000  # largest size of which the reference makes lists
 WORDS = {
     ("shuffle", "kind"): ("full", "windowed", "none"), ("batch", "end"): ("drop", "mask", "cycle", "auto"),
     ("mix", "rule"): ("deficit", "random"), ("mix", "stop"): ("all", "first", "cycle"), ("mix", "schedule_by"): ("steps", "cost"),
@@ -24,7 +24,7 @@ LEAST = {
     ("count", "bytes"): 1, ("lines", "ranges"): 1, ("json_lines", "ranges"): 1, ("shuffle", "window"): 1, ("repeat", "n"): 1,
     ("deduplicate", "keys"): 1, ("length_bucket", "group"): 1, ("pack", "length"): 1, ("tokens", "length"): 1, ("pack", "bins"): 1, ("batch", "rows"): 1,
 }  # fmt: skip
-# For functions: parameters with their kinds, and how many of them must be given.
+# Functions: their parameters with kinds, and how many of these must be given.
 FUNCTIONS = {
     "map": {"select@1": ({"fields": list}, 1), "rename@1": ({"from": str, "to": str}, 2), "int_label@1": ({"field": str}, 1),
             "pad@1": ({"field": str, "length": int, "value": float}, 2), "ragged@1": ({"field": str}, 1),
@@ -54,7 +54,7 @@ class Wrong(SyntaxError):
 
 
 def check(root):
-    """Raises Wrong, and Undocumented for what the reference has no room for."""
+    """Raises Wrong, and Undocumented for what is too large for the reference."""
     if root.op != "batch":
         raise Wrong("no batch at the end")
     for node in root.below():
@@ -79,7 +79,7 @@ def check_schedules(node, in_last_round):
 
 
 def may_change_weights(root):
-    """Whether a job can: there is one mix, below nothing that probes content. Its epoch must be endless, too."""
+    """Whether a job can change weights: there is one mix, below nothing that probes content. Its epoch must be endless, too."""
 
     def mixes(node, in_last_round):
         own = [in_last_round and node.options.get("schedule_by", "steps") == "steps"] if node.op == "mix" else []
@@ -138,7 +138,7 @@ def sure_fields(node):
 
 
 def fields_of_pack(o):
-    """Those that it adds to its own."""
+    """The fields that it adds to its own."""
     return [x for x in ("segment", "offset", "labels", "cu_seqlens") if o[x]] + ["longest"] * o["cu_seqlens"]
 
 
@@ -265,7 +265,7 @@ def check_function(node):
 
 
 def check_special(x, kind):
-    """Kinds that only functions for text have: what is not surely right is not used."""
+    """Checks kinds that only functions for text have; refuses to use what is not surely right."""
     if kind == "numbers":
         right = isinstance(x, list) and all(is_whole(y) for y in x)
     elif kind == "any":

@@ -50,7 +50,7 @@ def text(sample, field):
 
 
 def matches(sample, field, pattern, whole=False, invert=False):
-    """Python's re is another language; patterns of the cases mean the same in both, on texts that are ASCII."""
+    """Python's re is another language, but the patterns of the cases mean the same in both, on ASCII texts."""
     pattern, x = unquote_to_bytes(pattern), text(sample, field)
     found = re.compile(pattern).fullmatch(x) if whole else re.compile(pattern).search(x)
     return (found is not None) != invert
@@ -150,7 +150,7 @@ def chunks(sample, field, length, overlap=0):
 
 
 def key_of(sample, fields):
-    """What deduplicate knows a sample by."""
+    """The hash by which deduplicate recognizes a sample."""
     return hash128(b"".join(number_bytes(len(x)) + x for x in (field_bytes(sample.field(name)) for name in fields))) & MASK
 
 
@@ -247,7 +247,7 @@ def truncate(sample, field, length):
 
 
 def character(raw):
-    """The number of bytes of the character that these begin with; 0 if it is not UTF-8."""
+    """The number of bytes of the character with which these begin; 0 if it is not UTF-8."""
     for size in range(1, 5):
         try:
             if len(raw) >= size and len(raw[:size].decode()) == 1:

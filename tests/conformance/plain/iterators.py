@@ -1,6 +1,6 @@
 """What each lane of a pipeline gives: docs/iterators.md; indexed parts: docs/pipelines.md and docs/order.md.
 
-An indexed part is the list of its whole epoch. Everything else is one generator a lane, saved and shared by nobody.
+An indexed part is the list of its whole epoch. Everything else is one generator per lane, neither saved nor shared.
 """
 
 import itertools
@@ -27,7 +27,7 @@ BLANK = Sample("blank", None)  # a row of a batch without a sample
 
 
 class TooLong(Exception):
-    """More items than may be looked at."""
+    """Raised if there are more items than the limit."""
 
 
 # -------------------------------------------------------------------------------------------------- indexed parts
@@ -141,7 +141,7 @@ def mapped(sample, node):
 
 
 class Lane:
-    """Lane `number` of `lanes` in one epoch. `mask`: bad samples pass operators that probe content; otherwise they raise."""
+    """Lane `number` of `lanes` in one epoch. With `mask`, bad samples pass operators that probe content; otherwise they raise."""
 
     def __init__(self, number, lanes, epoch, indexed, clock, mask=False):
         self.number, self.lanes, self.epoch, self.indexed, self.clock, self.mask = number, lanes, epoch, indexed, clock, mask
@@ -407,7 +407,7 @@ def length_of(sample, field):
 
 
 def weights_of_live(weights, live):
-    """0 for an input that is not live. If all live ones have the weight 0, they count alike."""
+    """0 for an input that is not live. If all live inputs have weight 0, they count alike."""
     rest = [x if i in live else 0 for i, x in enumerate(weights)]
     return rest if any(rest) else [int(i in live) for i in range(len(weights))]
 
@@ -415,11 +415,11 @@ def weights_of_live(weights, live):
 def deficit_choice(weights, taken):
     total, weight = sum(taken), sum(weights)
     choice = [i for i, x in enumerate(weights) if x]
-    return max(choice, key=lambda i: weights[i] * (total + 1) - taken[i] * weight)  # of equal ones the first
+    return max(choice, key=lambda i: weights[i] * (total + 1) - taken[i] * weight)  # the first of equal ones
 
 
 def taken_before(lane, weights, live):
-    """What lane `lane` begins with."""
+    """The counts with which lane `lane` begins."""
     taken, weights = [0] * len(weights), weights_of_live(weights, live)
     for _ in range(lane):
         taken[deficit_choice(weights, taken)] += 1
@@ -435,7 +435,7 @@ def input_at(u, weights):
 
 
 class Document:
-    """The elements of an item's field, bytes, with its delimiter, a number; or a part of them, which `next` follow in the whole."""
+    """The elements of an item's field, with its delimiter; or a part of them, which `next` follow in the whole."""
 
     def __init__(self, sample, type, elements, id=None, begin=0, next=()):
         self.sample, self.type, self.elements = sample, type, elements
@@ -505,7 +505,7 @@ class Packer:
         return numbers
 
     def rest(self):
-        """At the end of the input."""
+        """Closes what is open at the end of the input."""
         return [self.closed(bin) for bin in list(self.bins)]
 
 
@@ -528,7 +528,7 @@ class FittingPacker(Packer):
         fit = [x for x in self.bins if self.room(x) >= len(document.elements)]
         if not fit:
             if len(self.bins) == self.most:
-                out.append(self.closed(min(self.bins, key=self.room)))  # of equal ones the first
+                out.append(self.closed(min(self.bins, key=self.room)))  # the first of equal ones
             fit = [[]]
             self.bins += fit
         bin = min(fit, key=self.room) if self.options["fit"] == "best" else fit[0]

@@ -3,7 +3,7 @@
 from plain.hashes import hash128, number_bytes, raw_bytes
 from plain.samples import BadSample, Ragged, Tensor, field_bytes
 
-TRIES = 256  # bad samples, after which no good one is looked for
+TRIES = 256  # number of bad samples after which the search for a good one ends
 
 
 def kind_of(x):

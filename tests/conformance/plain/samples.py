@@ -13,7 +13,7 @@ class BadSample(Refused):
 
 
 class Undocumented(Exception):
-    """What docs/ does not say. Such a case is not used."""
+    """Raised for what docs/ does not specify. Such a case is not used."""
 
 
 class Tensor(namedtuple("Tensor", "type dims raw")):

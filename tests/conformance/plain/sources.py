@@ -26,7 +26,7 @@ def read_file(path):
 
 
 class Source:
-    """All records; how many every stored file has; data digest."""
+    """All records, how many each stored file has, and the data digest."""
 
     def __init__(self, records, records_per_file, digest):
         self.records, self.records_per_file, self.digest = records, records_per_file, digest
@@ -179,7 +179,7 @@ def is_image(name):
 
 
 def is_hidden(path):
-    """For paths inside of the data: what systems keep beside it."""
+    """Whether a path inside the data is an entry that systems add to it."""
     names = [x for x in path.split("/") if x not in (".", "..")]
     return any(x.startswith(".") or x in ("__MACOSX", "@eaDir", "Thumbs.db", "desktop.ini") for x in names)
 
@@ -265,7 +265,7 @@ class Stream:
 
 
 class StandardInput:
-    """A once source. It has no units."""
+    """A source that exists once. It has no units."""
 
     def __init__(self, data):
         lines = [line for _, line in lines_of(data)]

@@ -7,11 +7,11 @@ import re
 
 
 class Node:
-    """An operator: its options, and the nodes that it works on."""
+    """An operator: its options and its inputs."""
 
     def __init__(self, op, options, inputs):
         self.op, self.options, self.inputs = op, options, inputs
-        self.indexed = None  # whether its order is a formula; not known yet
+        self.indexed = None  # whether its order is indexed; not known yet
 
     def below(self):
         """This node and everything below it, from the root to the leaves, from left to right."""
@@ -194,7 +194,7 @@ class Parser:
         return items
 
 
-# What texts call these options; in nodes, and in older texts, they have their first names.
+# The names of these options in texts; in nodes, and in older texts, they have their first names.
 WRITTEN = {"count": {"record_bytes": "bytes"}, "raw_records": {"dtype": "type", "shape": "dims"}, "tokens": {"dtype": "type"},
            "map": {"dtype": "type"}}
 

@@ -80,6 +80,6 @@ class Clock:
             self.items += 1
 
     def phase(self, planned):
-        """Which of these phases and of the job's changes holds: of two that begin together the change."""
+        """Which of these phases and of the job's changes is in effect: if two begin together, the change."""
         step = self.items // self.items_per_step
         return max([x for x in planned if x[0] <= step] + [x for x in self.changes if x[0] <= step], key=lambda x: (x[0], x in self.changes))

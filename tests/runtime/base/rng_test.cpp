@@ -120,7 +120,7 @@ TEST_CASE("rng: below is even") {
 }
 
 TEST_CASE("rng: below rejects what would favour small numbers") {
-  // Without rejection a third of 2^64 would be hit twice: the lower half with 2/3 of all draws.
+  // Without rejection, a third of 2^64 would be hit twice: the lower half by 2/3 of all draws.
   constexpr std::uint64_t n = 0xAAAAAAAAAAAAAAAA;
   rng r{2, 9};
   std::vector<int> counts(2);

@@ -48,7 +48,7 @@ TEST_CASE("stage clock: what is not measured, or was not prepared for, adds noth
   x.prepare(1, {});
   x.enter(0, 10); // between rows that are measured
   x.begin(20);
-  x.enter(7, 30); // a stage that it does not know: beside the stages
+  x.enter(7, 30); // an unknown stage: outside the stages
   x.end(50, 1, 0, 0);
   x.enter(0, 60);
   REQUIRE(times_of(x) == std::vector<std::int64_t>{0, 30});

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto most = UINT64_MAX;
 
-/// As ranges that do not touch.
+/// The steps as ranges that do not adjoin.
 std::vector<step_range> ranges_of(const std::set<std::uint64_t>& steps) {
   std::vector<step_range> result;
   for (auto step : steps)

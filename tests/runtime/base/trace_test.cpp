@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What a recorder wrote, which is complete at any time.
+/// What a recorder wrote, which is complete JSON at any time.
 struct written {
   std::string text;
   std::string ending;
@@ -108,7 +108,7 @@ TEST_CASE("details end at three quarters of a trace's size and the rest at its l
   const auto rows = out.spans("row").size();
   const auto batches = out.spans("batch").size();
   REQUIRE(rows < 5000);
-  REQUIRE(batches > rows / 4 + 1); // they went on
+  REQUIRE(batches > rows / 4 + 1); // batches were still recorded
   const auto whole = out.whole();
   REQUIRE(whole.at("otherData").at("spans_left_out") == 6250 - rows - batches);
   int notes = 0;

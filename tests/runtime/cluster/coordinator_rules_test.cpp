@@ -9,8 +9,8 @@
 
 namespace leat::coordinator_rules_test {
 
-// Whom a coordinator believes, and for how long: who came first, who has gone, who belongs
-// elsewhere.
+// Which processes a coordinator believes, and for how long: the first that came, those that have
+// gone, and those that belong elsewhere.
 
 using namespace std::chrono_literals;
 using cluster = test::coordinator_cluster;
@@ -94,7 +94,7 @@ TEST_CASE("a job that stopped begins again with another number of ranks") {
     x.join(rank + 3, rank);
   x.pass(2s);
   CHECK(x.members.at(3).refused().empty());
-  x.pass(60s); // until the former ones are lost, and their leases have run out
+  x.pass(60s); // until the former ones are lost and their leases have expired
   CHECK(x.all_sit_in(2));
   CHECK(x.members.at(5).seat().world_size == 3);
 }
@@ -106,7 +106,7 @@ TEST_CASE("a process of another job takes no seat of a running term") {
   x.pass(2s);
   x.silent[1] = true;
   x.members.at(2).on_gone({7, 1, 0});
-  x.begin(); // has heard nobody
+  x.begin(); // a new coordinator, which has not heard from anybody
   x.members.erase(1);
   auto other = x.hello(3, 0);
   other.options = {{"seed", "8"}};
@@ -130,7 +130,7 @@ TEST_CASE("a process of another job takes no seat of a running term that nobody 
   auto other = x.hello(3, 0);
   other.options = {{"seed", "8"}};
   auto& c = x.join(3, other);
-  c.on_gone({7, 1, 0}); // so its place is free at once
+  c.on_gone({7, 1, 0}); // which frees its place at once
   for (int i = 0; i < 120; ++i) {
     x.pass(500ms);
     CHECK(c.term() != 1);
@@ -234,7 +234,7 @@ TEST_CASE("a beat that is too long for the coordinator is refused") {
   CHECK(x.join(2, hello).refused().empty());
 }
 
-// -- how much is kept and said
+// -- how much is kept and sent
 
 TEST_CASE("processes that come and go leave nothing behind") {
   cluster x{{.world_size = 2}};
@@ -273,7 +273,7 @@ TEST_CASE("processes of one host look at those alone that may have ended, and sh
   CHECK(x.members.at(1).neighbours().size() == 1);
   CHECK(x.members.at(1).neighbours().front().second.pid == 5);
   x.members.clear();
-  x.begin(); // has heard nobody: all may have ended
+  x.begin(); // a new coordinator, for which all may have ended
   for (std::uint64_t rank = 0; rank < ranks; ++rank)
     x.join(101 + rank, rank);
   x.pass(1500ms);

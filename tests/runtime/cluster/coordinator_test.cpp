@@ -70,7 +70,7 @@ TEST_CASE("what one rank alone waits for is stored, or given up, while others sa
     b.save({0, 5}, part_of("b's"));
     b.move_on({0, 6}, 6);
     b.save({0, 9}, part_of("b's later"));
-    x.pass(2s); // the newest is being collected
+    x.pass(2s); // the newest set is being collected
     a.save({0, 5}, part_of("a's"));
     a.wait_for_saved(true);
     x.pass(2s);
@@ -167,7 +167,7 @@ TEST_CASE(
   x.members.clear();
   x.join(3, 0);
   x.join(4, 1);
-  x.begin(); // knows the former by its state alone
+  x.begin(); // knows the former coordinator only by its state
   x.pass(2s);
   auto& first = x.members.at(3);
   CHECK(first.term() == 0);
@@ -239,7 +239,7 @@ TEST_CASE("a process that says again who it is loses nothing that it has said") 
   REQUIRE(before > 0);
   x.lead->on_hello(2, x.members.at(2).hello(), x.now);
   CHECK(heard() == before);
-  x.lead->on_hello(2, x.hello(3, 1), x.now); // another process is another matter
+  x.lead->on_hello(2, x.hello(3, 1), x.now); // but another process begins with nothing
   CHECK(heard() == 0);
 }
 

@@ -7,8 +7,8 @@
 
 namespace leat::member_test {
 
-// What the simulator does not see: how long a member has been without a word, and whether its own
-// failure was heard.
+// What the simulator does not check: how long a member has been without a word, and whether its own
+// failure was received.
 
 using namespace std::chrono_literals;
 
@@ -46,7 +46,7 @@ TEST_CASE("time in which the process was stopped is no silence of the coordinato
   CHECK(x.silence() == beat / 2);
   x.on_tick(500s);
   CHECK(x.silence() == beat / 2 + beat);
-  x.on_tick(499s); // by a clock that goes back nothing has passed
+  x.on_tick(499s); // if the clock goes back, no time has passed
   CHECK(x.silence() == beat / 2 + beat);
   x.on_word({.life = 1}, 501s);
   CHECK(x.silence() == 0s);
@@ -151,7 +151,7 @@ TEST_CASE("a member that learns from the state directory that the job is over wa
   CHECK_FALSE(done.is_done());
   done.on_over();
   CHECK(done.is_over());
-  CHECK(done.is_done()); // what was saved is stored, or given up
+  CHECK(done.is_done()); // what was saved is stored or given up
   CHECK(done.term() == 1);
 
   auto left_behind = member_in_seat();

@@ -117,7 +117,7 @@ TEST_CASE("a state directory is handed over to another job when its own is over"
   CHECK_FALSE(is_over(*directory, "second"));
   CHECK(second.begin_life("host:2") == life + 1);
   CHECK_FALSE(second.read_state());
-  CHECK_FALSE(is_over(*directory, "second")); // the state is still the first job's
+  CHECK_FALSE(is_over(*directory, "second")); // the state is still that of the first job
   CHECK(second.newest_life() == life + 1);
   CHECK_THROWS_AS(first.begin_life("host:1"), error);
 }

@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 using test::pipe_pair;
 using test::temporary_directory;
 
-/// Runs a test over files, in a directory that is not there yet, and over memory.
+/// Runs a test over files, in a directory that does not exist yet, and over memory.
 void for_both(const std::function<void(state_directory&)>& run) {
   const temporary_directory at;
   file_state_directory files{at / "new/state"};
@@ -210,7 +210,7 @@ TEST_CASE("state directory: it belongs to one job until it is handed over") {
 
     CHECK(code_of([&] { x.hand_over("third", "second"); }) == errc::invalid_argument);
     x.hand_over("first", "second");
-    x.hand_over("first", "second"); // another process of the new job does the same
+    x.hand_over("first", "second"); // as another process of the new job may do
     CHECK(code_of([&] { x.hand_over("first", "third"); }) == errc::invalid_argument);
     CHECK(x.job() == "second");
     CHECK(x.begin_life("second", "a:1") == 2);
@@ -374,7 +374,7 @@ TEST_CASE("state directory: processes that are killed anywhere leave a directory
     };
     busy_process one{step};
     busy_process other{step};
-    // Each life is told once; after a few of them the processes are somewhere.
+    // Each life is reported once; after a few of them the processes are at random places.
     for (auto lives = 1 + random() % 8; lives > 0; --lives) {
       std::uint64_t life = 0;
       REQUIRE(::read(told.out(), &life, sizeof life) == sizeof life);
@@ -404,7 +404,7 @@ TEST_CASE("state directory: processes that are killed anywhere leave a directory
   std::uint64_t of_lives = 0;
   for (const auto& name : names_in(at / "state"))
     of_lives += name.starts_with("coordinator.") || name.starts_with("state.") ? 1U : 0U;
-  CHECK(of_lives == 4); // what the killed ones left is gone
+  CHECK(of_lives == 4); // leftovers of the killed processes are gone
 }
 
 TEST_CASE("state directory: of several jobs that take a new directory, one gets it") {
@@ -425,7 +425,7 @@ TEST_CASE("state directory: of several jobs that take a new directory, one gets 
 }
 
 TEST_CASE("state directory: whoever looked long ago does not get a number again") {
-  // Its first three listings are those of long ago; the file of the number has been removed since.
+  // Its first three listings are outdated; the file of the number has been removed since.
   struct late_directory : memory_state_directory {
     std::vector<std::string> list() override {
       auto names = memory_state_directory::list();

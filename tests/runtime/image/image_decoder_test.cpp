@@ -34,7 +34,7 @@ bytes pixels_of(image_decoder& by, const resize_plan& what, const tensor_form& f
   return to;
 }
 
-/// A part from the middle, where rows above it and columns beside it are passed over.
+/// A part from the middle, so that rows above it and columns beside it are skipped.
 resize_plan middle() {
   return {{101, 80, 120, 90}, {64, 48}, {0, 0, 64, 48}, true};
 }

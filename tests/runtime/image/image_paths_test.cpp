@@ -49,13 +49,13 @@ resize_plan eval_plan(const image_size& image) {
   return central_view(image, 256, 224);
 }
 
-/// Shrinks by more than three, which takes tables of another kind.
+/// Shrinks by more than three, which needs tables of another kind.
 resize_plan thumbnail_plan(const image_size& image, std::size_t ratio) {
   const image_size size{1 + image.width / ratio, 1 + image.height / ratio};
   return {{0, 0, image.width, image.height}, size, {0, 0, size.width, size.height}, true};
 }
 
-/// A few pixels, enlarged to a width that no vector divides.
+/// A few pixels, enlarged to a width that is not a multiple of any vector's.
 resize_plan tiny_plan(const image_size& image, std::mt19937& random) {
   const auto width = 1 + below(random, std::min<std::size_t>(image.width, 9));
   const auto height = 1 + below(random, std::min<std::size_t>(image.height, 9));
@@ -272,7 +272,7 @@ TEST_CASE("pixels of photographs that are decoded small differ little from the r
   std::map<std::size_t, differences> by_scale;
   auto add = [&](std::span<const std::byte> photo, const resize_plan& what) {
     const auto scale = dct_scale_for(what);
-    // A mean of few pixels is not a measure.
+    // The mean of a few pixels is no measure.
     if (scale == 8 || std::min(what.window.width, what.window.height) < 8)
       return;
     const auto x = compare(ways, photo, what);
@@ -298,9 +298,9 @@ TEST_CASE("pixels of written files differ little from the reference") {
       INFO(to_string(kind) << (gentle ? ", gentle: " : ", noise: ") << all.text());
       // Only rounding: of weights to 14 bits, of narrowed rows to 7, of sums to 6.
       const bool is_ycc = kind.components == 3 && !kind.rgb;
-      // The reference rounds chroma once it is enlarged, and colours before they are resized, to
-      // whole numbers: 1.772 / 2 + 1 / 2 at most, and half of that again where rows are enlarged
-      // first. Noise leaves 0 .. 255 at almost every pixel: the reference cuts it there, and ours
+      // The reference rounds chroma after enlarging it, and colours before resizing them, to whole
+      // numbers: at most 1.772 / 2 + 1 / 2, and half of that again if rows are enlarged first.
+      // Noise leaves 0 .. 255 at almost every pixel: the reference clips it there, but ours clips
       // only the mean of a pixel's inputs, which is another colour.
       CHECK(all.highest < (!is_ycc ? 0.05 : gentle ? 2 : 64));
       CHECK(all.worst_mean < (!is_ycc ? 0.008 : gentle ? 0.5 : 1));

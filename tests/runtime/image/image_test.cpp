@@ -142,7 +142,7 @@ TEST_CASE("eval keeps an image of the right size as it is") {
 }
 
 TEST_CASE("eval takes the middle") {
-  // Black except for a white square in the middle, which is all that a small crop sees.
+  // Black except for a white square in the middle, which fills a small crop.
   std::vector<std::uint8_t> pixels(96 * 160 * 3);
   for (std::size_t y = 56; y < 104; ++y)
     std::fill_n(pixels.begin() + static_cast<std::ptrdiff_t>(3 * (y * 96 + 24)), 3 * 48,

@@ -132,7 +132,7 @@ TEST_CASE_METHOD(fixture, "bad_sample_log: a rank's cut leaves what others have 
   log.cut(1, 0, 0, 2);
   CHECK(lines_of(0) + lines_of(2) + lines_of(4) == 0);
   CHECK(lines_of(1) + lines_of(3) == 2);
-  log.append(1, 0, 0, {masked(0)}); // is faster
+  log.append(1, 0, 0, {masked(0)}); // rank 0 is faster
   log.cut(1, 0, 1, 2);
   CHECK(lines_of(0) == 1);
   CHECK(lines_of(1) + lines_of(3) == 0);

@@ -120,10 +120,10 @@ TEST_CASE("a loader takes part in sharing the cores until it is gone") {
     REQUIRE(other.number() == 4);
     REQUIRE(one.after_batch(measure) == 4); // the first window begins
     REQUIRE(one.number() == 4);
-    REQUIRE_FALSE(one.after_batch(measure)); // and goes on
+    REQUIRE_FALSE(one.after_batch(measure)); // and continues
     REQUIRE(asked == 1);
   }
-  REQUIRE(automatic_workers{x}.number() == 4); // two again, not three
+  REQUIRE(automatic_workers{x}.number() == 4); // two share the cores again, not three
 }
 
 TEST_CASE("this process has a core at least") {

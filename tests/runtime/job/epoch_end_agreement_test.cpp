@@ -24,7 +24,7 @@ epoch_geometry shape_with(epoch_end end) {
   return {.batch_rows = 4, .lanes = 4, .end = end, .is_indexed = false};
 }
 
-/// Answers as a test says, and counts how often it was asked.
+/// Gives the answers that a test sets, and counts how often it was asked.
 struct ranks {
   answers all;
   int asked = 0;
@@ -151,7 +151,7 @@ TEST_CASE("agreement: a rank that has failed says why, also where the others hav
   CHECK_FALSE(gone.settle(failed_plan(), {}));
 }
 
-/// What an order says of an epoch of some batches, of which it knows some ahead: see epoch_horizon.
+/// The horizon of an order in an epoch of this length, which knows some batches ahead.
 epoch_horizon horizon_of(std::uint64_t length, std::uint64_t step, std::uint64_t ahead) {
   return length <= step + ahead ? epoch_horizon{length, true} : epoch_horizon{step + ahead, false};
 }
@@ -174,7 +174,7 @@ TEST_CASE("agreement: all ranks end an epoch at the same batch, and ask once a h
     const auto expected = rule == epoch_end::drop
                               ? *std::min_element(lengths.begin(), lengths.end())
                               : *std::max_element(lengths.begin(), lengths.end());
-    // In step: what each says is gathered before any of them gets it.
+    // In step: all statements are gathered before any rank receives them.
     answers said(world);
     std::vector<std::uint64_t> asked(world);
     std::vector<epoch_end_agreement> ends;

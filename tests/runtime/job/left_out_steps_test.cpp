@@ -41,7 +41,7 @@ TEST_CASE("left out steps: a restore takes those of the snapshot and those that 
   steps.add({20, 22}, 0);
   const auto restored = steps.restored({{2, 3}}, 15);
   CHECK(restored.ranges() == std::vector<step_range>{{2, 3}, {20, 22}});
-  // Not those of the first snapshot, once there is another.
+  // Those of the first snapshot do not count once there is another.
   CHECK(restored.restored({}, 15).ranges() == std::vector<step_range>{{20, 22}});
   CHECK_THROWS_AS(steps.restored({}, 21), error); // 20 was handed over in that job
   CHECK(steps.ranges() == std::vector<step_range>{{20, 22}});

@@ -123,16 +123,16 @@ TEST_CASE("workers go after five windows in a row without a wait, and not after 
   for (int i = 0; i < 3; ++i) {
     for (int quiet = 0; quiet < 4; ++quiet)
       REQUIRE(window(milliseconds{0}) == 16);
-    REQUIRE(window(milliseconds{16}) == 16); // two percent: not a wait, and not none
+    REQUIRE(window(milliseconds{16}) == 16); // two percent: too little for more, too much for fewer
   }
   for (int quiet = 0; quiet < 4; ++quiet)
     REQUIRE(window(milliseconds{0}) == 16);
-  REQUIRE(window(milliseconds{0}) == 9); // half of the 15 that one could do without
+  REQUIRE(window(milliseconds{0}) == 9); // gives up half of the 15 that are not needed
 }
 
 TEST_CASE("nothing is decided within a moment") {
   simulated_job job{milliseconds{1}, milliseconds{2}};
-  REQUIRE(job.run(200) == 16); // not one window of 200 ms
+  REQUIRE(job.run(200) == 16); // less than a window of 200 ms
 }
 
 } // namespace

@@ -21,7 +21,7 @@ namespace {
 using ids = std::vector<std::string>;
 using numbers = std::vector<std::int64_t>;
 
-/// Items of an indexed form, made as a worker makes them.
+/// Makes items of an indexed form as a worker does.
 class bench {
 public:
   explicit bench(const pipeline& x, std::uint64_t lanes = 1)

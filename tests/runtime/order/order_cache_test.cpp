@@ -18,7 +18,7 @@ std::shared_ptr<const order_config> config_of(shuffle_kind kind, std::uint64_t r
   return config;
 }
 
-/// Positions in the ways in which workers ask for them.
+/// Positions in the patterns in which workers ask for them.
 std::vector<std::uint64_t> some_positions(std::uint64_t records, std::mt19937_64& random) {
   std::vector<std::uint64_t> result;
   const auto stride = 1 + random() % 9;
@@ -31,7 +31,7 @@ std::vector<std::uint64_t> some_positions(std::uint64_t records, std::mt19937_64
     result.push_back(at);
     at = (at + stride) % records;
   }
-  // What is guessed lies behind the end.
+  // The position that is guessed next is beyond the end.
   result.push_back(records - 1);
   return result;
 }

@@ -24,7 +24,7 @@ constexpr bool optimized = true;
 constexpr bool optimized = false;
 #endif
 
-/// Unoptimized and sanitizer builds see the same cases with fewer keys.
+/// Unoptimized and sanitizer builds run the same cases with fewer keys.
 constexpr std::uint64_t keys = optimized ? 100'000 : 8'000;
 
 list image(const permutation& p) {

@@ -1,4 +1,4 @@
-// The loop without a loader, as a program uses it.
+// The bare loop, without a loader, as a program uses it.
 #include "tests/support/catch.hpp"
 #include "tests/support/thrown_error.hpp"
 
@@ -17,7 +17,7 @@
 namespace leat::bare_loop_test {
 namespace {
 
-/// What was made, by epoch and position: a number of the row's own.
+/// The rows that were made: a number per row, by epoch and position.
 class made_rows {
 public:
   pipeline watching(const pipeline& data) {
@@ -27,7 +27,7 @@ public:
       is_once_ = rows_.emplace(std::pair{in.epoch(), in.position()}, value).second && is_once_;
     });
   }
-  /// Forgets the sample by which the fields were learned.
+  /// Forgets the sample from which the fields were learned.
   void clear() {
     rows_.clear();
     is_once_ = true;

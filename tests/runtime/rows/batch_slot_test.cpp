@@ -84,7 +84,7 @@ TEST_CASE("batch_slot: late claimers of an older ticket get nothing while the sl
   for (std::size_t i = 0; i < rows; ++i)
     batch.add();
   std::vector<std::thread> workers;
-  // Each works through all tickets at its own speed: slow threads claim for old ones.
+  // Each goes through all tickets at its own speed, so slow threads claim rows of old ones.
   for (std::uint32_t id = 0; id < threads; ++id)
     workers.emplace_back([&, id] {
       for (std::uint32_t ticket = 1; ticket <= tickets; ++ticket) {
@@ -92,7 +92,7 @@ TEST_CASE("batch_slot: late claimers of an older ticket get nothing while the sl
           current.wait(now);
         while (auto mine = slot.claim(ticket, rows, id, 1 + id % 3)) {
           for (auto row = mine.first; row < mine.end; ++row) {
-            if (slot.request(row).position != ticket) // the slot was reopened beneath its row
+            if (slot.request(row).position != ticket) // the slot was reopened under its row
               wrong = true;
             ++done;
             slot.finish(row);
@@ -105,7 +105,7 @@ TEST_CASE("batch_slot: late claimers of an older ticket get nothing while the sl
     for (auto& row : batch.requests)
       row.position = ticket;
     slot.open(batch, true);
-    batch.requests.resize(rows); // it has the memory of the one before
+    batch.requests.resize(rows); // it has got the memory of the previous batch
     current = ticket;
     current.notify_all();
     for (int i = 1; !slot.complete(); ++i)

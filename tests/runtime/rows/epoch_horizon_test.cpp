@@ -25,7 +25,7 @@
 namespace leat::epoch_horizon_test {
 namespace {
 
-/// What filters refuse, switched on after the batch's fields were learned.
+/// Makes filters fail, once it is switched on after the batch's fields were learned.
 using trap = std::shared_ptr<std::atomic<bool>>;
 
 /// An operator of random kind; some look at content. `fails`: one id breaks the lane.
@@ -85,7 +85,7 @@ struct random_job {
     probes = chance() % 2 == 0;
     const bool fails = chance() % 3 == 0;
     const auto on = std::make_shared<std::atomic<bool>>(false);
-    // Not fewer than a batch: the fields are learned from one.
+    // At least one batch, from which the fields are learned.
     auto data =
         count(lanes * per_lane + chance() % (chance() % 2 == 0 ? 60 : 900)).filter(key_hash(100));
     for (auto n = chance() % 4; n > 0; --n)
@@ -99,7 +99,7 @@ struct random_job {
   }
 };
 
-/// What became of an epoch.
+/// The outcome of an epoch.
 struct epoch_run {
   std::uint64_t batches = 0;
   bool fails = false;
@@ -107,7 +107,7 @@ struct epoch_run {
 
 constexpr std::uint64_t epochs = 3;
 
-/// Runs the batches of one rank, and tells `see` of everything that it opens or waits for.
+/// Runs the batches of one rank, and calls `see` for everything that it opens or waits for.
 class rank_run {
 public:
   rank_run(const random_job& job, std::uint64_t rank, std::mt19937_64* chance)
@@ -156,12 +156,12 @@ private:
   std::vector<std::unique_ptr<batch_slot>> probes_;
 };
 
-/// Under mask several ranks end an epoch when they are told to.
+/// Whether a rank ends an epoch by itself: under mask, several ranks end it when they have agreed.
 bool ends_itself(const random_job& job) {
   return job.world_size == 1 || job.plan->shape.end == epoch_end::drop;
 }
 
-/// Epochs of a rank as its batches show them, by their rows, without a look at what it says.
+/// The epochs of a rank according to the rows of its batches, independently of its horizons.
 std::map<std::uint64_t, epoch_run> true_epochs(const random_job& job, std::uint64_t rank) {
   constexpr std::uint64_t long_enough = 2000; // more items than any lane has
   rank_run x{job, rank, nullptr};
@@ -181,7 +181,7 @@ std::map<std::uint64_t, epoch_run> true_epochs(const random_job& job, std::uint6
   }
 }
 
-/// What a rank has said of an epoch may only rise, up to the truth.
+/// Checks that what a rank reports of an epoch only rises, up to the truth.
 class horizon_check {
 public:
   explicit horizon_check(const std::map<std::uint64_t, epoch_run>& truth) : truth_(truth) {}
@@ -206,8 +206,8 @@ private:
   std::map<std::uint64_t, epoch_horizon> said_;
 };
 
-/// Batches that must be known when one is opened, where no operator probes: as many as the items
-/// that may wait, more after each batch, are enough for.
+/// How many batches must be known when one is opened, if no operator probes: those for which the
+/// items that may wait, more after each batch, are enough.
 std::uint64_t due_horizon(const random_job& job, std::uint64_t opened, std::uint64_t step,
                           const epoch_run& truth) {
   const std::uint64_t least = job.world_size == 1 ? 2 : 4;
@@ -276,7 +276,7 @@ TEST_CASE("epoch_horizon: rises as far as items go, and never beyond what the ep
       }
     }
   }
-  // The generator has not run dry.
+  // The generator has produced enough cases of each kind.
   CHECK(jobs > 400);
   CHECK(failures > 20);
 }
@@ -303,7 +303,7 @@ TEST_CASE("epoch_horizon: an indexed order tells the whole epoch, and one withou
   CHECK(batch.plan.horizon == endless_horizon);
 }
 
-/// How often ranks agree on an epoch and how many batches it has, all in step.
+/// How often ranks agree on an epoch, and how many batches it has, if all run in step.
 std::pair<std::uint64_t, std::uint64_t> agreements(const random_job& job) {
   std::vector<std::unique_ptr<rank_run>> ranks;
   std::vector<epoch_end_agreement> ends;

@@ -10,14 +10,14 @@
 namespace leat::epoch_outlook_test {
 namespace {
 
-/// What an epoch turns out to be, from the next batch on.
+/// The outcome of an epoch, from the next batch on.
 struct outcome {
   /// Batches with rows, and one that fails.
   std::uint64_t batches = 0;
   bool fails = false;
 };
 
-/// Of lanes of which nothing more will come.
+/// The outcome for lanes that will give nothing more.
 outcome outcome_of(const std::vector<lane_supply>& lanes, epoch_end end, std::size_t m) {
   for (std::uint64_t batch = 0;; ++batch) {
     bool any = false;
@@ -39,7 +39,7 @@ outcome outcome_of(const std::vector<lane_supply>& lanes, epoch_end end, std::si
   }
 }
 
-/// All that may become of lanes of which more may come.
+/// All possible outcomes for lanes that may give more.
 std::vector<outcome> outcomes_of(const std::vector<lane_supply>& lanes, epoch_end end,
                                  std::size_t m) {
   std::vector<std::vector<lane_supply>> futures{{}};
@@ -113,7 +113,7 @@ TEST_CASE("epoch_outlook: of several failures the first position's counts, once 
   for (const auto end : {epoch_end::drop, epoch_end::mask, epoch_end::cycle}) {
     CHECK(look_ahead({late, early, full, early}, end, 3, false).failed == 1U);
     CHECK_FALSE(look_ahead({late, open, full}, end, 3, false).failed);
-    // Nobody waits for a record that may never come; but it may end the epoch under drop.
+    // Nothing waits for a record that may never come; but its absence may end the epoch under drop.
     CHECK(look_ahead({late, open, full}, end, 3, true).failed.has_value()
           == (end != epoch_end::drop));
   }

@@ -13,7 +13,7 @@ using phase = row_holder::phase;
 const auto one_field =
     std::make_shared<batch_layout>(std::vector<field_layout>{{.name = "x", .dims = {2}}});
 
-/// A batch of `rows` rows that is open.
+/// A slot with an open batch of `rows` rows.
 std::shared_ptr<batch_slot> open_slot(std::size_t rows, bool claimable) {
   auto slot = std::make_shared<batch_slot>(one_field, rows);
   slot->reserve();
@@ -59,7 +59,8 @@ TEST_CASE("in_flight: an heir gets exactly the rows that the dead worker had not
   constexpr std::uint32_t other = 4;
   constexpr std::uint32_t heir = 9;
   constexpr std::size_t rows = 4;
-  // Every combination of four states per row: the dead worker's dealt, begun or done; another's.
+  // Every combination of four states per row: dealt, begun or done by the dead worker, or
+  // another's.
   for (int mix = 0; mix < 256; ++mix) {
     CAPTURE(mix);
     in_flight x;

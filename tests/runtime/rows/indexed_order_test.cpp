@@ -10,7 +10,7 @@
 namespace leat::indexed_order_test {
 namespace {
 
-/// One batch of one rank: what was opened.
+/// One batch of one rank, as it was opened.
 struct part {
   job_position at;
   bool end_of_epoch = false;

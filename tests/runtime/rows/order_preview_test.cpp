@@ -16,7 +16,7 @@
 namespace leat::order_preview_test {
 namespace {
 
-/// Data of both kinds of order, with maps and operators that look at content.
+/// Data of both kinds of order, with maps and operators that probe content.
 class jobs {
 public:
   jobs() {
@@ -48,7 +48,8 @@ private:
   test::temporary_directory directory_;
 };
 
-/// An all-gather of ranks that are asked one after the other is not possible: one rank alone.
+/// What one rank hands over. There is only one, since ranks that are asked one after the other
+/// cannot agree.
 std::vector<due_batch> handed_over(const pipeline& data, std::uint64_t epoch) {
   loader from{data, {.workers = 0, .epochs = epoch + 1}};
   from.seek(epoch, 0);

@@ -95,7 +95,7 @@ TEST_CASE("an indexed pipeline is one round without state, for any number of ran
   const auto& round = graph.rounds[0];
   CHECK(calls_of(round)
         == texts{"count(1000)", "shuffle(seed=1)", "count(900)", "skip(5)", "zip()"});
-  CHECK(round.iterator[3].inputs == indices{2}); // not the map between
+  CHECK(round.iterator[3].inputs == indices{2}); // not the map between them
   CHECK(round.iterator[4].inputs == indices{1, 3});
   CHECK(round.function == texts{"read count", "read count", "map rename@1", "zip"});
   for (const auto& step : round.iterator)

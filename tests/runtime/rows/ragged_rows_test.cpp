@@ -33,7 +33,7 @@ TEST_CASE("ragged rows: however threads share a batch, its rows are joined in or
     std::vector<std::size_t> order(made);
     for (std::size_t i = 0; i < made; ++i)
       order[i] = i;
-    // Those that follow are made in order, the others at any time.
+    // Rows that follow one another are made in order, the others at any time.
     std::shuffle(order.begin() + static_cast<std::ptrdiff_t>(follow), order.end(), random);
     for (std::size_t k = 0; k < made; ++k) {
       const auto row = order[k];
@@ -47,11 +47,11 @@ TEST_CASE("ragged rows: however threads share a batch, its rows are joined in or
         want[row] = {reinterpret_cast<const char*>(target.bytes().data()), target.bytes().size()};
       }
       if (random() % 9 == 0)
-        want[row].clear(); // delivered, and bad all the same
+        want[row].clear(); // bad although it was complete
     }
     std::string all;
     for (std::size_t i = 0; i < rows; ++i) {
-      if (want[i].empty()) // as for all rows without a sample
+      if (want[i].empty()) // as is done for all rows without a sample
         data.clear(i);
       CHECK(data.size_of(i) == want[i].size());
       all += want[i];

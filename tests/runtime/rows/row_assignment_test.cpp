@@ -61,7 +61,7 @@ TEST_CASE("row_assignment: fixed policies give each row to one worker, claims gi
   }
 }
 
-/// The worker of each lane of a rank; fails where a lane has two.
+/// The worker of each lane of a rank; fails if a lane has two.
 std::vector<std::optional<std::size_t>> workers_of_lanes(const paper_job& job, std::uint64_t rank,
                                                          std::size_t workers) {
   const row_assignment x{job.shape.lanes, job.world_size, dispatch_policy::by_lane};

@@ -212,7 +212,7 @@ TEST_CASE("row_runner: a lane without a good sample fails, and tells what was wr
                                })
                           .map("second@1", [](sample&, context&) {}));
   epoch_run x{data, bad_sample_policy::substitute};
-  const auto& row = x.run(2); // its substitutes stand at the same position
+  const auto& row = x.run(2); // its substitutes run at the same position, and fail, too
   REQUIRE(row.failure);
   CHECK(row.failure->code() == errc::bad_sample);
   CHECK(row.failure->details().stage == "first@1");
@@ -237,7 +237,7 @@ TEST_CASE("row_runner: whatever a function throws is a bad sample with its text"
     for (bool in_source : {false, true}) {
       CAPTURE(x.text, in_source);
       if (in_source && x.text == "input/output: file label.txt")
-        continue; // a source's own: see below
+        continue; // raised by sources: see below
       auto raise = [&](bool here, std::int64_t n) {
         if (here && n == 5)
           x.raise();
@@ -377,7 +377,7 @@ TEST_CASE("row_runner: per_worker makes one function for each worker") {
                                     })));
   auto first = std::make_unique<epoch_run>(data);
   epoch_run second{data};
-  made = 0; // without those that found the layout
+  made = 0; // without the runs that found the layout
   first->run_all();
   second.run_all();
   CHECK(made == 2);

@@ -41,7 +41,7 @@ TEST_CASE("weight changes: a restore has those of the snapshot and those that we
   CHECK(x.restored({{9, {2, 1}}}, 50).all() == weight_phases{{9, {2, 1}}});
   CHECK_THROWS_AS(x.restored({}, 10), error);           // it is past there
   CHECK_THROWS_AS(x.restored({{9, {1, 1}}}, 0), error); // other weights
-  // What an earlier snapshot said is forgotten, and what was made here is not.
+  // Changes of an earlier snapshot are forgotten, but not those that were made here.
   CHECK(restored.restored({}, 0).all() == weight_phases{{9, {2, 1}}});
 }
 

@@ -64,7 +64,7 @@ TEST_CASE("what is dropped of an item's content, and what stays") {
   x.drop_payloads();
   CHECK((has(x, payload_of_source) && !has(x, payload_around)));
   x = made();
-  x.attach(0, 3, std::make_shared<content>()); // a sample that was made of all of it
+  x.attach(0, 3, std::make_shared<content>()); // a sample that was made from all of it
   CHECK((has(x, 3) && !has(x, payload_of_source) && !has(x, payload_around)));
   x.drop_surroundings();
   CHECK(has(x, 3));

@@ -28,7 +28,7 @@ std::string filled_bytes() {
 
 /// Whether a sample made from the bytes is refused; any other exception fails the test.
 bool is_refused(const std::string& bytes) {
-  // In a block of its own, so that the address sanitizer sees reads beyond its end.
+  // In memory of its own, so that the address sanitizer detects reads beyond its end.
   const std::vector<char> held{bytes.begin(), bytes.end()};
   sample x;
   try {

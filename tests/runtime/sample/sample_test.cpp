@@ -339,7 +339,7 @@ TEST_CASE(
   sample_access::deliver(x);
   CHECK(numbers(a).empty());
   CHECK(numbers(b) == tokens{5});
-  // Another type is made elsewhere, and refused.
+  // A field of another type is not made in the batch, and is refused.
   sample_access::reset(x, &target);
   x.set_ragged("a", tokens{1});
   x.set_ragged("b", std::vector<int>{1});

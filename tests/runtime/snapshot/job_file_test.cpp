@@ -32,7 +32,7 @@ void put(std::string& bytes, std::size_t at, T x) {
   std::memcpy(bytes.data() + at, &x, sizeof x);
 }
 
-/// A file of three parts, and what becomes of it.
+/// Forges files of three parts, and reads them.
 struct forger {
   temporary_directory at;
   std::string path = at / "epoch-1-step-5.of-3";
@@ -49,7 +49,7 @@ struct forger {
     }
   }
 
-  /// With an index of these places, and a checksum that fits.
+  /// The body with an index of these places and a matching checksum.
   std::string sealed() const { return body + job_file_tail(name, places); }
 
   std::optional<error> refusal(const std::string& bytes) const {

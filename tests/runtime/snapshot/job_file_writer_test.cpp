@@ -37,13 +37,13 @@ struct job_files {
     return all;
   }
 
-  /// As one file.
+  /// Saves a set as one file.
   auto save(std::uint64_t epoch, std::uint64_t step, std::uint64_t world_size = 1,
             std::uint64_t keep = 100) const {
     return save_job(at.path(), epoch, step, world_size, keep);
   }
 
-  /// As one file per rank.
+  /// Saves a set as one file per rank.
   void save_parts(std::uint64_t epoch, std::uint64_t step, std::uint64_t world_size = 1,
                   std::uint64_t keep = 100) const {
     for (std::uint64_t rank = 0; rank < world_size; ++rank)
@@ -220,7 +220,7 @@ TEST_CASE_METHOD(job_files, "what dead writers left is removed by the next, but 
        {"epoch-0-step-1.of-2.4294967295.0.tmp", "epoch-9-step-9.of-7.4294967295.12.tmp",
         "epoch-0-step-2.of-1.tmp", "notes.tmp"})
     write_content(at / name, "half");
-  auto other = writer(0, 7, 2); // of this process, and newer
+  auto other = writer(0, 7, 2); // in this process, and of a newer set
   auto older = writer(0, 1, 2);
   other.add(0, encode(part_of(0, 7, 0, 2)));
   older.add(0, encode(part_of(0, 1, 0, 2)));

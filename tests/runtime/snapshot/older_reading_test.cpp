@@ -1,4 +1,4 @@
-// What snapshots do that were saved when data was read by older rules.
+// Snapshots that were saved when data was read by older rules.
 
 #include "runtime/base/xxh3.hpp"
 #include "runtime/pipeline/pipeline_facts.hpp"
@@ -28,7 +28,7 @@ void save(const std::string& path, const std::string& bytes) {
   tar_writer::write(path, bytes);
 }
 
-/// What a snapshot with these facts differs in, in the middle of an epoch.
+/// The differences of a snapshot with these facts, taken in the middle of an epoch.
 std::vector<difference> differences(const pipeline_facts& before, const pipeline_facts& now) {
   snapshot taken;
   taken.pipeline = before;
@@ -67,7 +67,7 @@ TEST_CASE("an older snapshot of a class folder is refused where labels or record
   }
   SECTION("a hidden folder without an image had the number of a class") {
     save(dir / "__MACOSX/._cat", "x");
-    // What was hashed are only the images, which are the same.
+    // Only the images were hashed, and they are the same.
     check_refused(clean, facts(), "names");
   }
 }

@@ -59,7 +59,7 @@ struct store_fixture {
     std::ofstream{path / name, std::ios::binary} << content;
   }
 
-  /// Cuts a stored file in half, as a disk that lied about fsync does.
+  /// Cuts a stored file in half, as a disk that lied about fsync would.
   void tear(const std::string& name) {
     fs::resize_file(path / name, fs::file_size(path / name) / 2);
   }
@@ -82,7 +82,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != text.npos;
 }
 
-/// No file of this process may grow beyond a number of bytes, as on a full disk.
+/// Simulates a full disk: no file of this process may grow beyond a number of bytes.
 class file_size_limit {
 public:
   explicit file_size_limit(rlim_t bytes) {
@@ -164,7 +164,7 @@ TEST_CASE_METHOD(store_fixture, "a set of parts from two runs is passed over wit
   REQUIRE(found.skipped.size() == 1);
   CHECK(has(found.skipped[0], "epoch 0 step 7: bad snapshot: "));
   CHECK(has(found.skipped[0], "began at step 4"));
-  for (const int rank : {0, 1}) // where there is no other, there is none
+  for (const int rank : {0, 1}) // removes the only other complete set
     fs::remove(path / ("epoch-0-step-4.rank-" + std::to_string(rank) + "-of-2"));
   const auto none = store.newest();
   CHECK_FALSE(none);

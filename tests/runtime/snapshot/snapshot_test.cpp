@@ -59,7 +59,7 @@ snapshot taken_of(pipeline_facts pipeline) {
   return x;
 }
 
-/// A snapshot with these maps in their only place.
+/// A snapshot of a pipeline with these maps.
 snapshot with_maps(const std::function<operator_facts(operator_facts)>& add_maps) {
   return taken_of(batch_of(add_maps(shuffle_of(shards(), 7)), 240, 24, {"image", "label"}));
 }
@@ -213,7 +213,7 @@ private:
   std::mt19937_64 random_;
 };
 
-/// All of a lane's state, in words.
+/// All of a lane's state as text.
 std::string text_of(const round_mark& x) {
   std::ostringstream text;
   text << '(' << x.when.epoch << ' ' << static_cast<std::uint64_t>(x.when.pass >> 64) << ' '
@@ -264,7 +264,7 @@ std::string framed(const std::string& message) {
   return bytes + message;
 }
 
-/// A field of a message, text or message: number and length before it.
+/// A field of a message that is a text or a message, with its number and length before it.
 std::string field(int number, const std::string& content) {
   std::string x(1, static_cast<char>(number << 3 | 2));
   for (auto size = content.size(); x.size() == 1 || size != 0; size >>= 7)
@@ -293,7 +293,7 @@ std::string batched(const std::string& end = "drop") {
                               + option("end", field(5, end)) + option("fields", field(7, "")));
 }
 
-/// The only difference, or a failure that lists what was found.
+/// The only difference; fails with a list if there are more or none.
 difference only_difference(const snapshot& taken, const pipeline_facts& now) {
   const auto found = compare(taken, now);
   std::string all;
@@ -348,7 +348,7 @@ TEST_CASE("states of lanes come back as they were, and steps that are left out")
       x.left_out = {{1, 2}, {make.number(), std::numeric_limits<std::uint64_t>::max()}};
     x.fields = make.fields();
     const auto bytes = encode(x);
-    CHECK(encode(x) == bytes); // some of it was made before
+    CHECK(encode(x) == bytes); // again, now with texts that are kept
     const auto y = decode(bytes, "x");
     REQUIRE(fields_of(x) == fields_of(y));
     REQUIRE(text_of(x.lanes) == text_of(y.lanes));
@@ -537,7 +537,7 @@ TEST_CASE("what a restore may change is not a difference") {
   auto now = taken.pipeline;
   set_option(stage_of(now, "tar_shards"), "patterns", texts{"/elsewhere/*.tar"});
   set_option(stage_of(now, "tar_shards"), "index_dir", "/elsewhere"s);
-  set_option(stage_of(now, "shuffle"), "window", std::uint64_t{9}); // means nothing: it is full
+  set_option(stage_of(now, "shuffle"), "window", std::uint64_t{9}); // no effect on a full shuffle
   set_option(now.root, "lanes", std::uint64_t{24});                 // as resolved they are the same
   CHECK(compare(taken, now).empty());
   CHECK_NOTHROW(check(taken, now, {}));

@@ -151,7 +151,7 @@ samples read_all(const source& data) {
   return all;
 }
 
-/// The bytes of a record, which arrive while others do.
+/// The bytes of a record, which arrive concurrently with those of others.
 class fetched {
 public:
   fetched(stored_objects& from, std::vector<extent> extents)
@@ -290,7 +290,7 @@ TEST_CASE("far store: indexed sources give the same samples read singly, by thre
     write_folder(dir / "photos", random);
     write_tokens(dir, random);
     far_store store{{.seed = seed}};
-    // The far one first: its index is made from what the store gives.
+    // The far one first, so that its index is made from what the store gives.
     const auto far = tar_in(dir, store);
     check_indexed(*tar_in(dir, local_store()), *far, store);
     check_indexed(*open_folder_source(dir / "photos", {}, local_store()),

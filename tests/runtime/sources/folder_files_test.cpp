@@ -56,7 +56,7 @@ private:
   temporary_directory dir_;
 };
 
-/// The data digest that versions had which took hidden entries for data.
+/// The data digest of versions that took hidden entries for data.
 hash128 older_digest(std::span<const image_file> images) {
   hash_stream hash;
   for (const auto& x : images) {
@@ -93,12 +93,12 @@ TEST_CASE("a folder that older versions took for a class changes the digest, and
   const made_folder x{{"cat/0.jpg", "dog/0.jpg"}};
   const auto digest = [&] { return digest_of(*list_folder(x.path())); };
   const auto before = digest();
-  // Orders stay what they are.
+  // Orders do not change.
   CHECK(before == older_digest(list_folder(x.path())->images));
   for (const auto* name : {".git/x", "cat/@eaDir/x", "dog/._0.jpg", "Thumbs.db", "dog/.x/0.jpg"})
     x.add(name);
   CHECK(digest() == before);
-  // It was class 0, and its only file no image: the labels move, and nothing else does.
+  // It was class 0, and its only file was not an image: only the labels move.
   x.add("__MACOSX/._cat");
   CHECK(digest() != before);
   CHECK(digest() != older_digest(list_folder(x.path())->images));

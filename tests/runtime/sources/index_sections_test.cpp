@@ -20,7 +20,7 @@ bytes bytes_of(std::string_view text) {
   return {all.begin(), all.end()};
 }
 
-/// With a section of five bytes, an empty one, and one of two pieces that is read at use.
+/// An index with a section of five bytes, an empty one, and one of two pieces that is read on use.
 bytes some_index() {
   index_writer to{subject};
   to.hold("text", "hello");
@@ -40,7 +40,7 @@ std::string read(const index_tail& x) {
   return {reinterpret_cast<const char*>(all.data()), all.size()};
 }
 
-/// All that an index says; empty if it is none.
+/// All content of an index as text; empty if it is not an index.
 std::string describe(const std::optional<index_sections>& x) {
   if (!x)
     return "";
@@ -132,7 +132,7 @@ TEST_CASE("an index that lies about its sections is refused, though its checksum
            {std::uint64_t{1}, std::uint64_t{1} << 40, ~std::uint64_t{0}, ~std::uint64_t{0} - 7}) {
         CAPTURE(section, part, x);
         const auto found = forged(table + section * 32 + part, x);
-        // One byte in place of some, with zeros after it, takes the same room.
+        // One byte instead of several, with zeros after it, takes the same room.
         CHECK((!found || (part == 16 && x == 1)));
       }
 }

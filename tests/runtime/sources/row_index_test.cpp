@@ -152,7 +152,7 @@ TEST_CASE(
   image_reader reader;
   std::vector<std::byte> pixels(64 * 64 * 3);
   const resize_plan what{{10, 10, 280, 180}, {64, 64}, {0, 0, 64, 64}};
-  // Outside the scan, or anywhere in it: nothing is read out of bounds.
+  // Places outside the scan or anywhere in it must not lead to reads out of bounds.
   for (auto& x : places)
     x.bit *= 37;
   reader.open(file, 1 << 20, places);
@@ -201,7 +201,7 @@ TEST_CASE("the row index is built once, beside the record index, and used") {
   auto again = build_row_index(x.shards, x.options, {});
   CHECK(again.bytes_read == 0);
   again.bytes_read = facts.bytes_read;
-  CHECK(again == facts); // all JPEGs are counted, also those without rows
+  CHECK(again == facts); // all JPEGs are counted, also those without a row index
 }
 
 TEST_CASE("a program builds the row indexes of all sources of a pipeline that can have one") {
@@ -255,7 +255,7 @@ TEST_CASE("an index whose places are damaged gives right pixels") {
     file.put('\x5A');
   }
   CHECK(pixels_of(*x.data().root().data->get(), 0).second == expected);
-  // They are found and made again, only for this shard.
+  // The damaged indexes are found and made again, only for this shard.
   const auto shard_bytes = std::filesystem::file_size(x.shards[0]);
   const auto facts = build_row_index(x.shards, x.options, {});
   CHECK(facts.bytes_read > 0);
@@ -411,7 +411,7 @@ TEST_CASE("a class whose images are others has no row index, until it is built a
   CHECK(facts.bytes_read < facts.image_bytes);
   CHECK(places_of(*x.data(), 3, "jpg") > 0);
   CHECK(places_of(*x.data(), 5, "jpg") > 0);
-  // As many as before, and one of another size.
+  // As many images as before, one of them with another size.
   photo_folder::save(x.path + "/a/4.jpg", write_jpeg(91, 90));
   CHECK(places_of(*x.data(), 0, "jpg") > 0);
   CHECK(places_of(*x.data(), 3, "jpg") == 0);
@@ -424,7 +424,7 @@ TEST_CASE("an image that was replaced by another of its size has its own pixels"
   const auto size = std::filesystem::file_size(path);
   auto other = write_jpeg(200, 150, {.horizontal = 2, .vertical = 2}, 9);
   REQUIRE(other.size() < size);
-  // Any number of these may stand before a marker.
+  // Any number of fill bytes may precede a marker.
   other.insert(other.end() - 2, size - other.size(), std::byte{0xFF});
   photo_folder::save(path, other);
   REQUIRE(std::filesystem::file_size(path) == size);

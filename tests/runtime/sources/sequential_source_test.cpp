@@ -20,7 +20,7 @@ namespace {
 
 using samples = std::vector<stream_sample>;
 
-/// What readers did, over all units.
+/// Counts what readers did, over all units.
 struct counters {
   std::atomic<int> opened = 0;
   std::atomic<int> made = 0;
@@ -183,7 +183,7 @@ TEST_CASE("what a user's source throws names it") {
     }
   const sequential_source none{"none@1", 1, [](auto) { return nullptr; }};
   CHECK_THROWS_AS(none.open(0, {}), error);
-  // As functions of Python raise: where a reader is opened there is no sample that could be bad.
+  // As Python functions may raise. When a reader is opened, there is no sample that could be bad.
   const sequential_source bad{"bad@1", 1, [](auto) -> std::unique_ptr<sequential_reader> {
                                 throw bad_sample(cause::function_error, "no such file");
                               }};

@@ -133,7 +133,7 @@ TEST_CASE("random archives give what was written into them") {
           default:
             tar.file(path, content);
           }
-          // Larger than the gap that one read covers, sometimes.
+          // Sometimes larger than the gap that one read covers.
           if (below(5) == 0)
             tar.file("passed-over", std::string(below(2) ? 100'000 : 10, 'p'));
           x.fields.emplace_back(name, content);
@@ -191,7 +191,7 @@ TEST_CASE("a shard that was changed, and has the size and time of before, ends t
   const tar_options options{.index_dir = dir / "i"};
   const auto data = [&] { return tar_shards(shard, options); };
   sample s;
-  // Near to each other, and so far apart that they are read on their own.
+  // Close to each other, or so far apart that they are read separately.
   for (const std::size_t gap : {10, 100'000})
     for (const auto& [first, second] : {std::pair{"b", "a"}, std::pair{"a", "b"}}) {
       CAPTURE(gap, first);
@@ -199,7 +199,7 @@ TEST_CASE("a shard that was changed, and has the size and time of before, ends t
       write("a", "a", gap);
       REQUIRE(read_one(source_of(data()), 0, s).fields.size() == 2);
       write(first, second, gap);
-      const auto changed = data(); // its index is believed
+      const auto changed = data(); // its old index is trusted
       try {
         read_one(source_of(changed), 0, s);
         FAIL("no error");
@@ -211,7 +211,7 @@ TEST_CASE("a shard that was changed, and has the size and time of before, ends t
         CHECK(x.details().needed.find("start the job anew") != std::string::npos);
       }
       CHECK(read_one(source_of(changed), 1, s).fields.at(0).second == "c");
-      // It was, so the next start is right.
+      // The change was noticed, so the next start is right.
       CHECK(source_of(data()).size() == 3);
       CHECK(read_one(source_of(data()), 0, s).id == std::string{"a.tar/"} + first);
     }
@@ -230,7 +230,7 @@ TEST_CASE("an index of a changed shard that cannot be removed says what to do") 
   const auto data = tar_shards(shard, {.index_dir = dir / "i"});
   REQUIRE(source_of(data).size() == 1);
   fs::remove(index);
-  fs::create_directory(index); // which nobody unlinks
+  fs::create_directory(index); // a directory, which unlink(2) cannot remove
   const auto problem = problem_of([&] { read_one(source_of(data), 0, s); });
   REQUIRE(problem);
   CHECK(problem->details().needed.find("touch") != std::string::npos);
@@ -244,7 +244,7 @@ TEST_CASE("of any shard in place of another one, samples are right, or an error"
   temporary_directory dir;
   const auto shard = dir / "a.tar";
   const tar_options options{.index_dir = dir / "i"};
-  // Names that begin alike are long: what tells them apart is in an extended header.
+  // The names with a common beginning are so long that their difference is in an extended header.
   const std::vector<std::string> names{"a", "b", std::string(120, 'n') + "1",
                                        std::string(120, 'n') + "2", std::string(4000, 'm')};
   const auto write = [&] {
@@ -275,7 +275,7 @@ TEST_CASE("of any shard in place of another one, samples are right, or an error"
     for (std::size_t i = 0; i < want.size(); ++i)
       try {
         const auto got = read_one(source_of(data), i, s);
-        // With the headers of before, only the content can be another one.
+        // The headers are as before, so only the content may have changed.
         CHECK(got == want[i]);
       } catch (const error& x) {
         CHECK(x.code() == errc::torn_file);

@@ -13,7 +13,7 @@
 namespace leat::byte_window_test {
 namespace {
 
-/// Some bytes in memory, in pieces of random sizes.
+/// Gives bytes in memory in pieces of random sizes.
 class text_stream final : public byte_stream {
 public:
   text_stream(std::string_view text, std::uint64_t seed) : text_(text), random_(seed) {}

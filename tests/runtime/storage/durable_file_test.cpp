@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A directory with a file beside it that somebody wants to have overwritten.
+/// A directory, and a file outside it that an attacker wants to have overwritten.
 class directory_with_victim {
 public:
   directory_with_victim() {

@@ -14,8 +14,8 @@
 #include <functional>
 #include <vector>
 
-// Data of another kind than its source reads is the most common mistake of a first day: the error
-// says what the thing is, and what reads it.
+// Data of another kind than its source reads is the most common mistake of beginners: the error
+// names what it is and what reads it.
 
 namespace leat::file_kind_test {
 namespace {
@@ -28,7 +28,7 @@ using test::temporary_directory;
 struct stored {
   std::string name;
   std::string content;
-  /// What an error must say: the kind, and what to use.
+  /// What an error must name: the kind, and what to use instead.
   std::string what;
   std::string instead;
 };
@@ -68,7 +68,7 @@ std::vector<stored> strangers() {
   };
 }
 
-/// The error names the file, what it is, and what takes it; nothing is called torn.
+/// Checks that the error names the file, what it is, and what reads it, and calls nothing torn.
 void check_told(const std::function<void()>& call, const stored& x) {
   const auto problem = problem_of(call);
   REQUIRE(problem);
@@ -76,7 +76,7 @@ void check_told(const std::function<void()>& call, const stored& x) {
   CHECK(problem->code() == errc::invalid_argument);
   CHECK(problem->details().file.ends_with(x.name));
   CHECK(contains(problem->details().got, x.what));
-  // With the folder, so that it can be pasted.
+  // The suggestion has the folder in it, so that it can be pasted.
   auto instead = x.instead;
   if (const auto at = instead.find(x.name); at != std::string::npos)
     instead.replace(at, x.name.size(), problem->details().file);

@@ -38,7 +38,7 @@ TEST_CASE("braces count with zeros kept, up and down") {
   CHECK(expand_braces("{0..0}") == texts{"0"});
   CHECK(expand_braces("{000000..000099}.tar").size() == 100);
   CHECK(expand_braces("{000000..000099}.tar").back() == "000099.tar");
-  // The largest number must not run over.
+  // The largest number must not overflow.
   CHECK(expand_braces("{18446744073709551614..18446744073709551615}").size() == 2);
 }
 

@@ -61,7 +61,7 @@ private:
   std::size_t size_;
 };
 
-/// The status with which a child ends that does this.
+/// The exit status of a child that does this.
 int status_after(const std::function<void()>& work) {
   const auto child = ::fork();
   if (child == 0) {
@@ -85,7 +85,7 @@ void own_handler(int) {
   ::_exit(42);
 }
 
-// The first test, since no copy was made before it in this process.
+// This must be the first test: no copy has been made before it in this process.
 TEST_CASE("mapped files: signals from elsewhere go where they went before") {
   const auto by_default = status_after([] {
     ::signal(SIGBUS, SIG_DFL); // sanitizers have a handler of their own
@@ -126,7 +126,7 @@ TEST_CASE("mapped files: a handler that was installed since is noticed") {
   CHECK(WEXITSTATUS(status) == 0);
 }
 
-/// What a thread may say that it copies next: something else each time.
+/// What a thread may announce as its next copy: something else each time.
 std::span<const std::byte> some_next(std::span<const std::byte> map, std::size_t i) {
   switch (i % 4) {
   case 0:
@@ -151,7 +151,7 @@ TEST_CASE("mapped files: a copy gives the file's bytes, or says that they are go
     tar_writer::write(dir / "x", bytes);
     const mapped map{dir / "x", size};
     std::filesystem::resize_file(dir / "x", now);
-    // All that lies before the last page is copied, as long as that is still there; nothing else.
+    // Exactly the bytes before the last page are copied, as long as that page is still there.
     const auto check = [&](std::size_t offset, std::size_t n) {
       CAPTURE(offset, n);
       const auto next = some_next(map.bytes(), offset + n);
@@ -272,7 +272,7 @@ TEST_CASE("mapped files: what is read, and what is wrong, is what pread says") {
         ours_parts.push_back({file, offset, std::span{b}.subspan(at, n)});
         at += n;
       }
-      if (i % 2 == 0) // whether or not it comes
+      if (i % 2 == 0) // whether or not it is read
         ours->expect(random() % 2, random() % (2 * size), random() % (2 * size));
       const auto want = problem_of([&] { read_now(*plain, parts); });
       const auto got = problem_of([&] { read_now(*ours, ours_parts); });
@@ -344,7 +344,7 @@ TEST_CASE("mapped files: of many that are read through, only the last ones stay 
     names.push_back(dir / std::to_string(i));
     tar_writer::write(names.back(), random_bytes(3 * page + i));
   }
-  for (const int reads : {3, 40}) { // the first are too few to be worth it
+  for (const int reads : {3, 40}) { // 3 are too few to be worth a mapping
     CAPTURE(reads);
     const auto objects = mapped_store(mapped_use::passing).open(names);
     std::atomic<int> wrong = 0;

@@ -9,7 +9,7 @@
 namespace leat::object_pool_test {
 namespace {
 
-/// How many there are, and how they are used.
+/// Counts how many there are, and how they are used.
 struct counted {
   static inline std::atomic<int> alive{0};
 

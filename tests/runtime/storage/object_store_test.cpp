@@ -42,7 +42,7 @@ struct known_files {
   }
 };
 
-/// The same files, as many that are read from time to time.
+/// The same files as a list of many that are read now and then.
 class listed_files final : public object_names {
 public:
   explicit listed_files(const known_files& of) : of_(of) {}
@@ -53,7 +53,7 @@ private:
   const known_files& of_;
 };
 
-/// Reads random parts, some of which lie past an end, and compares with the contents.
+/// Reads random parts, some of them beyond an end, and compares with the contents.
 void check_random_parts(const known_files& files, stored_objects& from, std::mt19937_64& random) {
   std::vector<std::string> got;
   std::vector<std::string> want;

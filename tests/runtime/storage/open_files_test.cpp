@@ -28,7 +28,7 @@ using test::tar_writer;
 using test::temporary_directory;
 using texts = std::vector<std::string>;
 
-/// Of a process that may have 8 descriptors: 4 places.
+/// The limit of a process that may have 8 descriptors: 4 places.
 std::uint64_t eight() noexcept {
   return 8;
 }
@@ -95,11 +95,11 @@ TEST_CASE("open files: the least recently used one of all sources is the one tha
   CHECK(open_names(dir.path()) == std::multiset<std::string>{"a", "c", "d", "e"});
   fs::remove(dir / "b");
   CHECK(code_of([&] { read(one, 1); }) == errc::not_found);
-  CHECK(code_of([&] { read(one, 1); }) == errc::not_found); // and it stays an error, no hang
+  CHECK(code_of([&] { read(one, 1); }) == errc::not_found); // an error again, not a hang
   CHECK(read(two, 0) == "c");
 }
 
-/// Four files are read, so that none other of this budget is open.
+/// Reads four files, so that no other one of this budget is open.
 void close_others(const temporary_directory& dir, descriptor_budget& budget) {
   texts paths;
   for (int i = 0; i < 4; ++i) {

@@ -91,7 +91,7 @@ std::string pack(packing how, std::string_view bytes) {
   return how == packing::gzip ? gzip(bytes) : zstd(bytes);
 }
 
-/// Words, runs and noise, as files have them.
+/// Words, runs and noise, as in real files.
 std::string some_text(std::mt19937& random, std::size_t length) {
   std::string text;
   while (text.size() < length)
@@ -110,7 +110,7 @@ std::string some_text(std::mt19937& random, std::size_t length) {
   return text;
 }
 
-/// A member of any kind that zlib writes: levels, ways of matching, blocks, windows.
+/// A member of any kind that zlib writes: levels, strategies, blocks, windows.
 std::string some_member(std::mt19937& random, const std::string& text) {
   constexpr std::array<int, 5> strategies{Z_DEFAULT_STRATEGY, Z_FILTERED, Z_HUFFMAN_ONLY, Z_RLE,
                                           Z_FIXED};
@@ -138,7 +138,7 @@ std::string some_member(std::mt19937& random, const std::string& text) {
   return out;
 }
 
-/// What zlib reads of one member; nothing if it finds it damaged or cut.
+/// What zlib reads of one member; nothing if it finds the member damaged or cut short.
 std::optional<std::string> read_by_zlib(const std::string& packed, std::size_t most) {
   z_stream x{};
   REQUIRE(::inflateInit2(&x, 15 + 16) == Z_OK);
@@ -330,8 +330,8 @@ TEST_CASE("gzip is read as zlib reads it, also where it is damaged") {
     } catch (const error& x) {
       CHECK(x.code() == errc::torn_file);
     }
-    // A code that could name more symbols than it has is an error for zlib alone; the checksum then
-    // says that the bytes are right. Reserved bits of a header are not looked at everywhere.
+    // Only zlib refuses an incomplete Huffman code; the checksum then shows that the bytes are
+    // right. Not every library checks reserved bits of a header.
     CHECK((at == 3 || found == wanted || (found == text && !wanted)));
   }
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -51,8 +52,23 @@ TEST_CASE("plain files: they are read as ever, and give their version") {
   const auto file = file_descriptor::open(at / "x", &found);
   CHECK(found == version_of(file, at / "x"));
   CHECK(found.size == 10);
-  CHECK((::fcntl(file.get(), F_GETFL) & O_NONBLOCK) == 0);
   CHECK(code_of([&] { file_descriptor::open(at / "none"); }) == errc::not_found);
+}
+
+TEST_CASE("plain files: where a file system would not wait in a read, it is told to") {
+  temporary_directory at;
+  tar_writer::write(at / "x", "0123456789");
+  const auto file = file_descriptor::open(at / "x");
+  std::array<std::byte, 10> into{};
+  const auto n =
+      read_at(file, at / "x", 0, into, [](int fd, void* to, std::size_t size, off_t from) {
+        if ((::fcntl(fd, F_GETFL) & O_NONBLOCK) == 0)
+          return ::pread(fd, to, size, from);
+        errno = EAGAIN;
+        return ssize_t{-1};
+      });
+  CHECK(n == 10);
+  CHECK_FALSE(wait_in_reads(file));
 }
 
 TEST_CASE("plain files: an input may be a descriptor of this process") {
@@ -75,7 +91,7 @@ TEST_CASE("plain files: one that another process has leased is opened when that 
   REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
   const auto child = ::fork();
   if (child == 0) {
-    std::signal(SIGIO, SIG_DFL); // which ends it: the lease is given back
+    std::signal(SIGIO, SIG_DFL); // ends the process, which gives back the lease
     const int file = ::open((at / "x").c_str(), O_RDWR | O_CLOEXEC);
     const char has_lease = ::fcntl(file, F_SETLEASE, F_WRLCK) == 0 ? 'y' : 'n';
     (void)!::write(ends[1], &has_lease, 1);

@@ -62,7 +62,7 @@ TEST_CASE("record blocks: any bytes of any file are those that the file has") {
   for (int i = 0; i < 20'000; ++i) {
     const auto file = random() % files.all.size();
     const auto& all = files.all[file];
-    const auto near = i % 3 == 0 ? 0 : all.size() / 2; // mostly where others were read
+    const auto near = i % 3 == 0 ? 0 : all.size() / 2; // mostly near earlier reads
     const auto offset =
         near + random() % (i % 5 == 0 ? all.size() - near : 1 + (all.size() - near) / 50);
     const auto size = random() % (record_blocks::largest_record + 1);
@@ -152,7 +152,7 @@ TEST_CASE("record blocks: a file that was cut short gives no bytes that it has n
   std::filesystem::resize_file(files.path(0), 10'000);
   record_blocks blocks;
   CHECK(read(blocks, from, 0, 8'000, 100) == files.all[0].substr(8'000, 100));
-  CHECK(!read(blocks, from, 0, 9'000, 100)); // its block is torn: to be read alone
+  CHECK(!read(blocks, from, 0, 9'000, 100)); // its block is torn, so it must be read alone
   CHECK(!read(blocks, from, 0, 20'000, 100));
 }
 

@@ -13,7 +13,7 @@
 namespace leat::shared_room_test {
 namespace {
 
-/// Bytes that are there as long as this is.
+/// Bytes that live as long as this.
 struct held {
   shared_room::place in;
   std::size_t size;
@@ -57,7 +57,7 @@ TEST_CASE("shared_room: small things lie behind each other, and their block is u
     const auto second = room.take(1);
     REQUIRE(second.at == first + shared_room::aligned(100));
   }
-  // Nobody has any part of the block: the next that does not fit behind these begins it anew.
+  // Nobody holds any part of the block, so the next place that does not fit after these reuses it.
   const std::byte* last = first;
   std::size_t taken = 0;
   do {

@@ -44,7 +44,7 @@ private:
   std::size_t at_ = 0;
 };
 
-/// One byte in each read, without end, up to a failure.
+/// Gives one byte per read, without end or up to a failure.
 class counted_stream final : public byte_stream {
 public:
   counted_stream(std::atomic<std::uint64_t>& reads, std::uint64_t fails_at)
@@ -68,7 +68,7 @@ std::unique_ptr<packed_stream> unpacked(const std::string& packed) {
                                          std::make_unique<memory_stream>(packed), restart_point{});
 }
 
-/// What a read gave.
+/// The result of a read.
 struct given {
   std::string bytes = {};
   std::uint64_t offset = 0;
@@ -87,7 +87,8 @@ std::vector<given> read_blocks(byte_stream& x, std::optional<errc>& failure) {
   return all;
 }
 
-/// Adds itself again when it runs first, just before it leaves, and then waits to be let go.
+/// In its first run, adds itself again just before it returns, and then waits for permission to
+/// return.
 class added_early final : public ahead_threads::work {
 public:
   explicit added_early(ahead_threads& by) : by_(by) {}
@@ -113,7 +114,7 @@ private:
   ahead_threads& by_;
 };
 
-/// Says that it ran.
+/// Signals that it ran.
 class noticed final : public ahead_threads::work {
 public:
   std::atomic<bool> has_run = false;

@@ -180,7 +180,7 @@ TEST_CASE("run options: options that may be repeated take one value each") {
   REQUIRE(s.resizes[0].step == 4);
   REQUIRE(s.resizes[0].workers == 3);
   REQUIRE(s.resizes[1].step == 9);
-  const auto& fault = s.loader.fault;
+  const auto& fault = *s.loader.fault;
   REQUIRE(fault.slow.size() == 2);
   REQUIRE(fault.slow[0].worker == 1);
   REQUIRE(fault.slow[0].by == std::chrono::milliseconds{50});

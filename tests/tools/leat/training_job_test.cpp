@@ -6,6 +6,7 @@
 #include <leat/pipeline.hpp>
 #include <leat/sources.hpp>
 #include <leat/streams.hpp>
+#include <leat/testing.hpp>
 
 #include "tools/leat/run_log.hpp"
 #include "tools/leat/training_job.hpp"
@@ -59,7 +60,7 @@ struct trained {
     log_reader log{file};
     while (auto line = log.next())
       if (auto* start = std::get_if<attempt_start>(&*line)) {
-        const auto at = start->resumed_at.value_or(attempt_start::point{});
+        const auto at = start->resumed_at.value_or(job_position{});
         steps.erase(steps.lower_bound(at.epoch * steps_per_epoch + at.step), steps.end());
         last_attempt.clear();
       } else {
@@ -175,7 +176,7 @@ TEST_CASE("training job: where ranks agree, the error is that of the rank that f
   training_settings settings;
   settings.ranks = settings.loader.world_size = 2;
   settings.loader.workers = 1;
-  settings.loader.fault.deaths = {{0, 7}, {0, 7}}; // of rank 1
+  settings.loader.fault = drill({.deaths = {{0, 7}, {0, 7}}}); // of rank 1
   training_job job{both_kinds().back(), settings};
   try {
     job.run([](const training_progress&) {});

@@ -1,10 +1,9 @@
 #include "tests/support/catch.hpp"
-
-#include <leat/error.hpp>
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include "tools/made_data/png_writer.hpp"
 #include <png.h>
-#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -16,58 +15,53 @@ namespace {
 
 namespace fs = std::filesystem;
 
-leat::rgb_image read_png(const fs::path& path) {
+rgb_image read_png(const fs::path& path) {
   png_image png{};
   png.version = PNG_IMAGE_VERSION;
   REQUIRE(png_image_begin_read_from_file(&png, path.c_str()) != 0);
   png.format = PNG_FORMAT_RGB;
-  leat::rgb_image image(png.width, png.height);
+  rgb_image image(png.width, png.height);
   REQUIRE(png_image_finish_read(&png, nullptr, image.pixels.data(), 0, nullptr) != 0);
   return image;
 }
 
-std::array<int, 3> pixel(const leat::rgb_image& image, std::size_t x, std::size_t y) {
+std::array<int, 3> pixel(const rgb_image& image, std::size_t x, std::size_t y) {
   const auto* p = image.row(y) + 3 * x;
   return {p[0], p[1], p[2]};
 }
 
 TEST_CASE("libpng reads back the pixels that were written") {
-  leat::rgb_image image(7, 5);
+  rgb_image image(7, 5);
   for (std::size_t i = 0; i < image.pixels.size(); ++i)
     image.pixels[i] = static_cast<std::uint8_t>(i * 37);
-  const fs::path path =
-      fs::temp_directory_path() / ("leat-png-writer-" + std::to_string(getpid()) + ".png");
-  leat::write_png(path, image);
-  const auto copy = read_png(path);
-  fs::remove(path);
+  const test::temporary_directory scratch;
+  write_png(scratch / "a.png", image);
+  const auto copy = read_png(scratch / "a.png");
   CHECK(copy.width == 7);
   CHECK(copy.height == 5);
   CHECK(copy.pixels == image.pixels);
 }
 
 TEST_CASE("pixels that do not fit width and height are refused before a file is made") {
-  const fs::path path = fs::temp_directory_path() / "leat-png-writer-refused.png";
+  const test::temporary_directory scratch;
+  const auto path = scratch / "a.png";
   const std::vector<std::uint8_t> rgb(3 * 4 * 3 - 1);
-  CHECK_THROWS_AS(leat::write_png(path, 3, 4, rgb), leat::error);
-  CHECK_THROWS_AS(leat::write_png(path, 0, 0, {}), leat::error);
+  CHECK_THROWS_AS(write_png(path, 3, 4, rgb), error);
+  CHECK_THROWS_AS(write_png(path, 0, 0, {}), error);
   CHECK_FALSE(fs::exists(path));
 }
 
 TEST_CASE("a PNG in a directory that does not exist is an io error with the system's text") {
-  try {
-    leat::write_png("/does/not/exist.png", leat::rgb_image(1, 1));
-    FAIL("written");
-  } catch (const leat::error& e) {
-    CHECK(e.code() == leat::errc::io);
-    CHECK(e.details().file == "/does/not/exist.png");
-    CHECK_FALSE(e.details().got.empty());
-  }
+  const auto problem = problem_of([] { write_png("/does/not/exist.png", rgb_image(1, 1)); });
+  REQUIRE(problem);
+  CHECK(problem->code() == errc::io);
+  CHECK(problem->details().file == "/does/not/exist.png");
+  CHECK_FALSE(problem->details().got.empty());
 }
 
 TEST_CASE("a contact sheet centres each tile in a cell of the largest width and height") {
-  const std::vector<leat::rgb_image> tiles{leat::rgb_image(4, 2, 10), leat::rgb_image(2, 6, 20),
-                                           leat::rgb_image(1, 1, 30)};
-  const auto sheet = leat::contact_sheet(tiles, 2, 3);
+  const std::vector<rgb_image> tiles{rgb_image(4, 2, 10), rgb_image(2, 6, 20), rgb_image(1, 1, 30)};
+  const auto sheet = contact_sheet(tiles, 2, 3);
   CHECK(sheet.width == 3 + 4 + 3 + 4 + 3);
   CHECK(sheet.height == 3 + 6 + 3 + 6 + 3);
   const std::array<int, 3> white{255, 255, 255};

@@ -1,9 +1,8 @@
 #include "tests/support/catch.hpp"
-
-#include <leat/error.hpp>
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include "tools/made_data/tar_writer.hpp"
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -16,25 +15,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A fresh directory that is removed when the test ends.
-struct scratch_directory {
-  fs::path path = fs::temp_directory_path() / ("leat-tar-writer-" + std::to_string(getpid()));
-  scratch_directory() {
-    fs::remove_all(path);
-    fs::create_directories(path);
-  }
-  ~scratch_directory() { fs::remove_all(path); }
-};
-
 std::string contents(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
 TEST_CASE("a tar file holds header, content and padding of each member, then two empty blocks") {
-  const scratch_directory scratch;
-  const fs::path path = scratch.path / "a.tar";
-  leat::tar_writer tar(path);
+  const test::temporary_directory scratch;
+  const auto path = scratch / "a.tar";
+  tar_writer tar(path);
   tar.add("00000001.cls", "7");
   tar.add("00000001.txt", std::string(513, 'x'));
   tar.finish();
@@ -51,68 +40,64 @@ TEST_CASE("a tar file holds header, content and padding of each member, then two
 }
 
 TEST_CASE("the tar program lists and checks what the writer wrote") {
-  const scratch_directory scratch;
-  const fs::path path = scratch.path / "a.tar";
-  leat::tar_writer tar(path);
+  const test::temporary_directory scratch;
+  const auto path = scratch / "a.tar";
+  tar_writer tar(path);
   tar.add("empty", "");
   tar.add("a whole block", std::string(512, 'b'));
   tar.add(std::string(100, 'n'), "content");
   tar.finish();
-  const fs::path list = scratch.path / "list";
+  const auto list = scratch / "list";
   const std::string command =
-      "cd '" + scratch.path.string() + "' && tar -tf a.tar > list 2>&1 && tar -xf a.tar";
+      "cd '" + scratch.path() + "' && tar -tf a.tar > list 2>&1 && tar -xf a.tar";
   REQUIRE(std::system(command.c_str()) == 0);
   CHECK(contents(list) == "empty\na whole block\n" + std::string(100, 'n') + "\n");
-  CHECK(contents(scratch.path / std::string(100, 'n')) == "content");
+  CHECK(contents(scratch / std::string(100, 'n')) == "content");
 }
 
 TEST_CASE(
     "an unfinished tar file leaves nothing behind, and the file it was to replace as it was") {
-  const scratch_directory scratch;
-  const fs::path path = scratch.path / "a.tar";
+  const test::temporary_directory scratch;
+  const auto path = scratch / "a.tar";
   std::ofstream(path) << "older";
   {
-    leat::tar_writer tar(path);
+    tar_writer tar(path);
     tar.add("a", "b");
   }
   CHECK(contents(path) == "older");
-  CHECK(std::distance(fs::directory_iterator(scratch.path), {}) == 1);
+  CHECK(std::distance(fs::directory_iterator(scratch.path()), {}) == 1);
 }
 
 TEST_CASE("a name that does not fit a tar header is refused") {
-  const scratch_directory scratch;
-  leat::tar_writer tar(scratch.path / "a.tar");
-  CHECK_THROWS_AS(tar.add("", "x"), leat::error);
-  CHECK_THROWS_AS(tar.add(std::string(101, 'n'), "x"), leat::error);
+  const test::temporary_directory scratch;
+  tar_writer tar(scratch / "a.tar");
+  CHECK_THROWS_AS(tar.add("", "x"), error);
+  CHECK_THROWS_AS(tar.add(std::string(101, 'n'), "x"), error);
 }
 
 TEST_CASE("a tar file in a directory that does not exist is an io error that names the file") {
-  try {
-    const leat::tar_writer tar("/does/not/exist/a.tar");
-    FAIL("opened");
-  } catch (const leat::error& e) {
-    CHECK(e.code() == leat::errc::io);
-    CHECK(e.details().file.find("/does/not/exist/a.tar") == 0);
-    CHECK(e.details().got == "No such file or directory");
-  }
+  const auto problem = problem_of([] { const tar_writer tar("/does/not/exist/a.tar"); });
+  REQUIRE(problem);
+  CHECK(problem->code() == errc::io);
+  CHECK(problem->details().file.find("/does/not/exist/a.tar") == 0);
+  CHECK(problem->details().got == "No such file or directory");
 }
 
 TEST_CASE("a full disk is an io error that names the offset") {
   if (!fs::exists("/dev/full"))
     return;
-  const scratch_directory scratch;
-  fs::create_symlink("/dev/full", scratch.path / "a.tar.unfinished");
-  leat::tar_writer tar(scratch.path / "a.tar");
-  try {
+  const test::temporary_directory scratch;
+  fs::create_symlink("/dev/full", scratch / "a.tar.unfinished");
+  tar_writer tar(scratch / "a.tar");
+  const auto problem = problem_of([&] {
     tar.add("big", std::string(1 << 20, 'x'));
     tar.finish();
-    FAIL("written");
-  } catch (const leat::error& e) {
-    CHECK(e.code() == leat::errc::io);
-    CHECK(e.details().offset.has_value());
-    CHECK(e.details().got == "No space left on device");
-  }
-  CHECK_FALSE(fs::exists(scratch.path / "a.tar"));
+  });
+  REQUIRE(problem);
+  CHECK(problem->code() == errc::io);
+  CHECK(problem->details().offset.has_value());
+  CHECK(problem->details().got == "No space left on device");
+  CHECK_FALSE(fs::exists(scratch / "a.tar"));
 }
 
 } // namespace

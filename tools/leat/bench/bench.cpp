@@ -45,13 +45,6 @@ struct bench_options {
   bool json = false;
 };
 
-/// Rows per second of one round, each way.
-struct round_result {
-  double bare = 0;
-  double loader = 0;
-  double plain = 0;
-};
-
 struct plan {
   pipeline job;
   std::size_t threads = 1;
@@ -111,88 +104,61 @@ plan plan_of(const bench_options& x) {
   return result;
 }
 
-/// A round: all ways in turn, each time another one first.
-round_result measure(const plan& x, std::uint64_t round) {
-  struct way {
-    double round_result::*rate;
-    std::function<std::chrono::nanoseconds()> run;
-  };
-  std::vector<way> ways{{&round_result::bare, [&] { return x.bare.run(x.rows); }},
-                        {&round_result::loader, [&] { return through_loader(x); }}};
+/// A loop over the same rows: rows per second, one entry per round.
+struct timed_loop {
+  std::string name;
+  std::function<std::chrono::nanoseconds()> run;
+  series rates = {};
+};
+
+/// The bare loop, the loader, and the plain loop if there is one.
+std::vector<timed_loop> loops_of(const plan& x) {
+  std::vector<timed_loop> loops{{"bare", [&] { return x.bare.run(x.rows); }},
+                                {"loader", [&] { return through_loader(x); }}};
   if (x.plain)
-    ways.push_back({&round_result::plain, [&] { return x.plain->run(x.rows); }});
-  round_result result;
-  for (std::size_t i = 0; i < ways.size(); ++i) {
-    const auto& way = ways[(i + round) % ways.size()];
-    result.*way.rate = static_cast<double>(x.rows) / std::max(1e-9, in_seconds(way.run()));
+    loops.push_back({"plain", [&] { return x.plain->run(x.rows); }});
+  return loops;
+}
+
+/// A round: all loops in turn, each time another one first.
+void measure(const plan& x, std::uint64_t round, std::vector<timed_loop>& loops) {
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    auto& loop = loops[(i + round) % loops.size()];
+    loop.rates.push_back(static_cast<double>(x.rows) / std::max(1e-9, in_seconds(loop.run())));
   }
-  return result;
 }
 
-template <class Get>
-series series_of(const std::vector<round_result>& rounds, Get get) {
-  series values(rounds.size());
-  std::transform(rounds.begin(), rounds.end(), values.begin(), get);
-  return values;
-}
-
-/// What the rounds say.
-struct bench_summary {
-  explicit bench_summary(const std::vector<round_result>& rounds)
-      : bare(spread_of(series_of(rounds, [](const auto& r) { return r.bare; }))),
-        loader(spread_of(series_of(rounds, [](const auto& r) { return r.loader; }))),
-        ratio(spread_of(series_of(rounds, [](const auto& r) { return r.loader / r.bare; }))) {}
-
-  spread bare, loader, ratio;
-};
-
-/// Results of the plain loop.
-struct plain_summary {
-  explicit plain_summary(const std::vector<round_result>& rounds)
-      : plain(spread_of(series_of(rounds, [](const auto& r) { return r.plain; }))),
-        ratio(spread_of(series_of(rounds, [](const auto& r) { return r.loader / r.plain; }))) {}
-
-  spread plain, ratio;
-};
-
-void print_text(const plan& x, const std::vector<round_result>& rounds) {
-  const bench_summary all{rounds};
-  print_line("bare loop  " + to_text(all.bare, 0) + " per second");
-  print_line("loader     " + to_text(all.loader, 0) + " per second");
-  print_line("ratio      " + to_text(all.ratio, 3));
-  if (!x.plain)
+void print_text(const std::vector<timed_loop>& loops) {
+  const auto print = [](const char* name, const series& x) {
+    print_line(name + to_text(spread_of(x), 0) + " per second");
+  };
+  const auto print_ratio = [&](const char* name, const timed_loop& to) {
+    print_line(name + to_text(spread_of(ratios(loops[1].rates, to.rates)), 3));
+  };
+  print("bare loop  ", loops[0].rates);
+  print("loader     ", loops[1].rates);
+  print_ratio("ratio      ", loops[0]);
+  if (loops.size() < 3)
     return;
-  const plain_summary plain{rounds};
-  print_line("plain loop  " + to_text(plain.plain, 0) + " per second");
-  print_line("loader / plain  " + to_text(plain.ratio, 3));
+  print("plain loop  ", loops[2].rates);
+  print_ratio("loader / plain  ", loops[2]);
 }
 
-json range_of(const spread& x) {
-  return {x.low, x.high};
-}
-
-json to_json(const plan& x, const std::vector<round_result>& rounds) {
-  const bench_summary all{rounds};
-  json result{{"bare", all.bare.median},
-              {"loader", all.loader.median},
-              {"ratio", all.ratio.median},
-              {"bare_range", range_of(all.bare)},
-              {"loader_range", range_of(all.loader)},
-              {"ratio_range", range_of(all.ratio)},
-              {"workers", x.threads},
-              {"samples", x.rows},
-              {"rounds", json::array()}};
-  for (const auto& r : rounds)
-    result["rounds"].push_back({{"bare", r.bare}, {"loader", r.loader}});
-  if (x.plain) {
-    const plain_summary plain{rounds};
-    result["plain"] = plain.plain.median;
-    result["plain_range"] = range_of(plain.plain);
-    result["plain_ratio"] = plain.ratio.median;
-    result["plain_ratio_range"] = range_of(plain.ratio);
-    for (std::size_t i = 0; i < rounds.size(); ++i)
-      result["rounds"][i]["plain"] = rounds[i].plain;
+json to_json(const plan& x, const std::vector<timed_loop>& loops) {
+  json result{{"workers", x.threads}, {"samples", x.rows}, {"rounds", json::array()}};
+  const auto add = [&](const std::string& name, const series& values) {
+    const auto all = spread_of(values);
+    result[name] = all.median;
+    result[name + "_range"] = {all.low, all.high};
+  };
+  for (const auto& loop : loops) {
+    add(loop.name, loop.rates);
+    for (std::size_t i = 0; i < loop.rates.size(); ++i)
+      result["rounds"][i][loop.name] = loop.rates[i];
   }
+  add("ratio", ratios(loops[1].rates, loops[0].rates));
+  if (x.plain)
+    add("plain_ratio", ratios(loops[1].rates, loops[2].rates));
   return result;
 }
 
@@ -257,22 +223,24 @@ json to_json(const decoding& x) {
 }
 
 void bench(const bench_options& x) {
-  auto plan = plan_of(x);
+  const auto plan = plan_of(x);
+  auto loops = loops_of(plan);
   if (!x.json)
     print_notice("bench", with_commas(plan.rows) + " rows per round, "
                               + std::to_string(plan.threads)
                               + " threads; the first round warms up");
-  measure(plan, 0);
-  std::vector<round_result> rounds;
+  measure(plan, 0, loops);
+  for (auto& loop : loops)
+    loop.rates.clear();
   for (std::uint64_t i = 0; i < x.rounds; ++i)
-    rounds.push_back(measure(plan, i));
+    measure(plan, i, loops);
   if (!x.json) {
-    print_text(plan, rounds);
+    print_text(loops);
     flush_output();
   }
   const auto alone = x.no_decode ? std::nullopt : measure_decoding(plan, x.rounds);
   if (x.json) {
-    auto result = to_json(plan, rounds);
+    auto result = to_json(plan, loops);
     if (alone)
       result["decoding"] = to_json(*alone);
     print_line(result.dump());

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "tools/leat/bench/decode_parts.hpp"
+#include <leat/decode_times.hpp>
+
 #include "tools/leat/bench/decode_ways.hpp"
 #include "tools/leat/bench/spread.hpp"
 #include <nlohmann/json.hpp>
@@ -11,6 +12,9 @@
 #include <vector>
 
 namespace leat::command {
+
+/// Microseconds per image, by part.
+using part_times = std::array<double, num_decode_parts>;
 
 /// Every way of decoding on this many threads: images per second, one entry per round.
 struct way_timing {
@@ -23,6 +27,13 @@ struct parts_timing {
   part_times without_index = {};
   part_times with_index = {};
 };
+
+/// The images that leat's own decoder takes.
+std::vector<const decode_case*> own_ones(const decode_cases& images);
+
+/// Decodes all images once in this thread.
+part_times time_parts(image_decoder& by, const std::vector<const decode_case*>& images,
+                      bool with_rows, const tensor_form& form, image_ring& to);
 
 double sum_of(const part_times& x);
 /// Each part's median.

@@ -31,7 +31,7 @@ struct command_options {
   std::uint64_t last_call = 10;
 };
 
-/// Lets a signal end the coordinator that there is.
+/// Lets a signal end the coordinator, if there is one.
 class coordinator_stop {
 public:
   void set(job_coordinator* x) {
@@ -41,7 +41,7 @@ public:
   void stop(int signal) {
     const mutex_lock lock{mutex_};
     print_notice(name, name_of_signal(signal));
-    if (!coordinator_) // it has not begun, or has ended
+    if (!coordinator_) // not started yet, or ended
       std::_Exit(exit_code_of(signal));
     coordinator_->stop();
   }
@@ -66,7 +66,7 @@ coordinator_options options_of(const command_options& x) {
 /// Returns the exit code.
 int coordinate(const command_options& x) {
   coordinator_stop stop;
-  // Before there is any other thread.
+  // Before any other thread exists: all inherit the signal mask.
   const stop_signals signals{[&](int signal) { stop.stop(signal); }};
   job_coordinator coordinator{options_of(x)};
   if (!coordinator.has_token())

@@ -30,7 +30,7 @@ struct status_options {
   bool watch = false;
 };
 
-/// Shows one table after the other: on a terminal in one place, otherwise those that differ.
+/// Shows successive tables: on a terminal in the same place, otherwise only those that differ.
 class status_display {
 public:
   void show(const cluster_report& x) {
@@ -57,7 +57,7 @@ public:
   }
 
 private:
-  /// As much as there is room for.
+  /// Draws as much as fits on the screen.
   static void draw(const std::vector<std::string>& text) {
     winsize size{};
     const bool is_known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 1;
@@ -76,10 +76,10 @@ private:
   std::string problem_;
 };
 
-/// Until the job is over, or a signal ends the process.
+/// Watches until the job is over or a signal ends the process.
 void watch(cluster_observer& from) {
   status_display display;
-  auto now = from.look(); // an address that is wrong from the beginning is an error
+  auto now = from.look(); // not retried: an address that fails at once is wrong
   for (;;) {
     display.show(now);
     if (now.phase == cluster_phase::over)

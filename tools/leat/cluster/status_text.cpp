@@ -14,8 +14,8 @@ namespace {
 using nlohmann::json;
 using lines = std::vector<std::string>;
 
-/// Texts come from other machines: always UTF-8, and nothing that a terminal acts on. A line ends
-/// where it did.
+/// Texts come from other machines: makes them UTF-8 without anything that a terminal acts on. Keeps
+/// line ends.
 std::string shown(const std::string& bytes) {
   std::string text;
   append_utf8(bytes, text);
@@ -41,7 +41,7 @@ void add(lines& to, const std::string& name, const std::string& text) {
   }
 }
 
-std::string text_of(const std::optional<job_place>& x, const char* otherwise) {
+std::string text_of(const std::optional<job_position>& x, const char* otherwise) {
   return x ? "epoch " + std::to_string(x->epoch) + " step " + std::to_string(x->step) : otherwise;
 }
 
@@ -88,7 +88,7 @@ row row_of(const rank_report& x) {
   return to;
 }
 
-/// A table with a line of titles: texts to the left, numbers to the right.
+/// Adds a table with a line of titles: texts are aligned left, numbers right.
 void add_table(lines& to, const std::vector<row>& rows) {
   const auto is_text = [](std::size_t column) { return column == 1 || column == 3; };
   std::array<std::size_t, columns> widths{};
@@ -134,7 +134,7 @@ void add_waiting(lines& to, const cluster_report& x) {
   }
 }
 
-json to_json(const std::optional<job_place>& x) {
+json to_json(const std::optional<job_position>& x) {
   return x ? json{{"epoch", x->epoch}, {"step", x->step}} : json();
 }
 

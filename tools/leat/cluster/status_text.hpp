@@ -15,7 +15,7 @@ std::vector<std::string> status_lines(const cluster_report& x);
 /// The object of `leat cluster status --json` (docs/command.md).
 nlohmann::json status_to_json(const cluster_report& x);
 
-/// Without what differs from one look to the next though nothing has happened.
+/// The report without values that change between two looks even if nothing has happened.
 cluster_report without_clocks(cluster_report x);
 
 } // namespace leat::command

@@ -9,9 +9,9 @@ namespace leat::command {
 
 namespace {
 
-/// Goes through all logs at once, from their ends: which attempt a process had no part in is a
-/// guess where others went on with one step twice, and of the job's end more is known than of its
-/// middle. What is next in each log is its head.
+/// Merges all logs from their ends. Where other processes resumed twice with the same step, it is a
+/// guess in which of the two attempts a process took no part, and more is known about the end of a
+/// job than about its middle. The head of a log is its next attempt in this direction.
 class merger {
 public:
   explicit merger(const std::vector<std::vector<attempt_key>>& logs)
@@ -37,8 +37,9 @@ private:
     return logs_[log].rbegin()[static_cast<std::ptrdiff_t>(numbers_[log].size())];
   }
 
-  /// What speaks for a head: few other logs that have it before their heads, that all ranks have
-  /// it, and a late start. The start comes last, as a job may go back to an older set.
+  /// What makes a head likely to be the latest: few other logs have it before their heads, all
+  /// ranks have it, and it starts late. The start counts least, as a job may go back to an older
+  /// set.
   struct claim {
     std::size_t logs_before = 0;
     std::size_t ranks = 0;

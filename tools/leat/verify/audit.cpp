@@ -43,7 +43,7 @@ std::string why_lost(const job_history& history, const step_key& at) {
   return "never delivered";
 }
 
-/// Positions that may be missing in a row: fewer than lanes.
+/// How many consecutive positions may be missing: fewer than there are lanes.
 constexpr std::uint64_t most_missing = 1 << 24;
 
 } // namespace
@@ -68,7 +68,7 @@ void audit::expect(const batch_line& line) {
     if (position < rows.size() || position - rows.size() > most_missing)
       throw std::runtime_error(name + "got position " + std::to_string(position)
                                + ", needed one from " + std::to_string(rows.size()) + " on");
-    // Where lanes are dry before others, positions are missing.
+    // Positions are missing where some lanes have run out of items before others.
     rows.resize(position, {no_id, line.step});
     rows.push_back({number_of(line.ids[i]), line.step});
   }
@@ -87,7 +87,7 @@ void audit::begin_log() {
 void audit::begin_attempt(const attempt_start& header) {
   if (logs_.empty() || logs_.back().empty())
     begin_log();
-  const auto resumed = header.resumed_at.value_or(attempt_start::point{});
+  const auto resumed = header.resumed_at.value_or(job_position{});
   const step_key start{resumed.epoch, resumed.step};
   auto& log = logs_.back().back();
   const bool is_same_rank = !log.empty() && log.back().what.rank == header.rank
@@ -100,7 +100,7 @@ void audit::begin_attempt(const attempt_start& header) {
     return;
   }
   if (is_same_rank && header.term && header.term == log.back().term)
-    return; // the others did not go back: what it hands over again is repeated
+    return; // the others did not go back, so what it hands over again counts as repeated
   log.push_back({.what = {.world_size = header.world_size,
                           .rank = header.rank,
                           .is_alone = !header.rank || header.world_size == 1,
@@ -109,7 +109,7 @@ void audit::begin_attempt(const attempt_start& header) {
                  .term = header.term});
 }
 
-/// The one that the line belongs to.
+/// The attempt that the line belongs to.
 process_attempt& audit::attempt_of(const batch_line& line) {
   if (logs_.empty() || logs_.back().empty())
     begin_log();
@@ -154,7 +154,7 @@ void audit::check_ranks(const batch_line& line) {
           "due on rank " + std::to_string(due) + ", not on rank " + std::to_string(rank));
 }
 
-/// In order of time.
+/// All attempts in order of time.
 std::vector<process_attempt> audit::ordered_attempts() {
   std::vector<process_attempt> result;
   std::size_t before = 0;
@@ -165,17 +165,17 @@ std::vector<process_attempt> audit::ordered_attempts() {
       for (const auto& x : group[i])
         keys[i].push_back({x.what.world_size, x.what.start, !x.what.rank});
     const auto numbers = order_of_attempts(keys);
-    // Without an attempt in any of them, one died before it wrote anything.
-    auto behind = before + (group.empty() ? 0 : 1);
+    // Logs without any attempt still count as one: it died before it wrote anything.
+    auto after = before + (group.empty() ? 0 : 1);
     for (std::size_t i = 0; i < group.size(); ++i)
       for (std::size_t k = 0; k < group[i].size(); ++k) {
         auto& x = result.emplace_back(std::move(group[i][k].what));
         x.when = before + numbers[i][k];
         x.group = g;
         x.log = i;
-        behind = std::max(behind, x.when + 1);
+        after = std::max(after, x.when + 1);
       }
-    before = behind;
+    before = after;
   }
   report_.attempts = before;
   std::stable_sort(result.begin(), result.end(),
@@ -183,7 +183,7 @@ std::vector<process_attempt> audit::ordered_attempts() {
   return result;
 }
 
-/// What is handed over again must be the same, whether it counts or not.
+/// What is handed over again must be the same as before, whether it counts or not.
 void audit::compare_attempts(const std::vector<process_attempt>& attempts) {
   std::map<std::uint64_t, std::unordered_map<std::uint64_t, const delivered_row*>> earlier;
   for (const auto& attempt : attempts) {
@@ -202,8 +202,8 @@ void audit::compare_attempts(const std::vector<process_attempt>& attempts) {
   }
 }
 
-/// Judges the counted rows of one epoch. Rows at their place come first: of an id that was
-/// delivered at its place and elsewhere, the one elsewhere is the repeated one.
+/// Judges the counted rows of one epoch. Rows at their place come first: if an id was delivered at
+/// its place and elsewhere, the row elsewhere is the repeated one.
 struct audit::epoch_judge {
   audit& to;
   const std::vector<expected_row>& expected;
@@ -219,7 +219,7 @@ struct audit::epoch_judge {
 
   bool came_often_enough(id_number id) const { return seen[id] >= due[id]; }
 
-  /// False where the position was there before, or the id as often as it is due.
+  /// False if the position came before, or the id has already come as often as it is due.
   bool first_time(const delivered_row& x) {
     bool new_position = ++seen_positions[x.position] == 1;
     bool new_id = !came_often_enough(x.due);
@@ -251,15 +251,15 @@ struct audit::epoch_judge {
       found(fault_kind::moved, key, x, "due at another position");
   }
 
-  /// Those rows of a part that are at their place, or those that are not.
+  /// Judges the rows of a part that are at their place, or those that are not.
   void judge_part(const step_key& at, const delivered_part& part, bool those_placed) {
     for (const auto& x : part.rows)
       if (at_its_place(x) == those_placed)
         those_placed ? judge_placed(at, x) : judge_misplaced(at, x);
   }
 
-  /// Handed over, and trained on, besides what was due: the weights with which its attempt went on
-  /// had seen these steps, whoever handed them over.
+  /// Judges rows that were handed over, and trained on, in addition to what was due: the weights
+  /// with which their attempt resumed had already seen these steps, whoever handed them over.
   void judge_stray(const step_key& at, const delivered_part& part) {
     for (const auto& x : part.rows)
       if (at_its_place(x))
@@ -273,7 +273,7 @@ struct audit::epoch_judge {
       const auto id = expected[p].id;
       if (id == no_id || placed[p] || came_often_enough(id))
         continue;
-      ++seen[id]; // of an id that is due several times each absence counts once
+      ++seen[id]; // so that each absence of an id that is due several times counts once
       const step_key at{epoch, expected[p].step};
       to.add(fault_kind::lost, at, p, to.id_of(id), why_lost(history, at));
     }
@@ -345,16 +345,16 @@ std::vector<delivered_row> audit::rows_of(const batch_line& line) {
   return rows;
 }
 
-/// A bad row stands for the id that was due, and says what came instead.
+/// A bad row names the id that was due and what came instead.
 void audit::apply_bad(const batch_line& line, std::vector<delivered_row>& rows) {
   for (const auto& bad : line.bad) {
     auto same = [&](const delivered_row& x) { return x.position == bad.position; };
     auto found = std::find_if(rows.begin(), rows.end(), same);
     auto got = found == rows.end() ? no_id : found->delivered;
-    auto said = bad.substitute ? number_of(*bad.substitute) : no_id;
-    if (got != said)
+    auto listed = bad.substitute ? number_of(*bad.substitute) : no_id;
+    if (got != listed)
       add(fault_kind::changed, {line.epoch, line.step}, bad.position, bad.id,
-          "bad row: the list says " + id_of(said) + ", delivered is " + id_of(got));
+          "bad row: the list says " + id_of(listed) + ", delivered is " + id_of(got));
     if (found == rows.end())
       found = rows.insert(rows.end(), delivered_row{bad.position});
     found->due = number_of(bad.id);

@@ -19,15 +19,15 @@ namespace leat::command {
 enum class fault_kind : std::uint8_t {
   /// A row of the order was never delivered.
   lost,
-  /// A position was delivered more than once in an epoch, or an id more often than the order has
-  /// it.
+  /// A position was delivered more than once in an epoch, or an id more often than the order
+  /// contains it.
   repeated,
-  /// An id was delivered at another position, in another step, or on another rank than the order
-  /// says, or a step after a later one.
+  /// An id was delivered at another position, in another step or on another rank than in the order,
+  /// or a step was delivered after a later one.
   moved,
-  /// A line's digest does not fit its rows, or a row that was handed over again is not the same.
+  /// A line's digest does not match its rows, or a row that was handed over again is not the same.
   changed,
-  /// An id that the order does not have.
+  /// An id that the order does not contain.
   extra,
 };
 
@@ -40,56 +40,57 @@ struct finding {
   fault_kind kind = fault_kind::lost;
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
-  /// Empty where it is about a whole line.
+  /// Nothing if it is about a whole line.
   std::optional<std::uint64_t> position = {};
   std::string id = {};
   std::string text = {};
 };
 
 struct audit_report {
-  /// By fault_kind.
+  /// Indexed by fault_kind.
   std::array<std::uint64_t, num_fault_kinds> counts{};
   /// The first few of each kind.
   std::vector<finding> findings;
-  /// Rows whose sample was bad; they are not faults.
+  /// Rows whose sample was bad, which is not a fault.
   std::uint64_t bad = 0;
-  /// Global batches that count, rows of them, and attempts that made them.
+  /// Global batches that count, their rows, and the attempts of the job.
   std::uint64_t steps = 0;
   std::uint64_t rows = 0;
   std::uint64_t attempts = 0;
-  /// Sum over the epochs of the order of all digests that count.
+  /// Sum of all digests that count.
   hash128 digest = {};
 
   std::uint64_t count(fault_kind x) const noexcept { return counts[static_cast<std::size_t>(x)]; }
   bool clean() const noexcept { return counts == decltype(counts){}; }
 };
 
-/// Judges what the attempts of a job delivered by the order that it should have had.
+/// Checks what the attempts of a job delivered against the order that it should have had.
 ///
-/// What counts is what the weights at its end have seen (job_history.hpp): an attempt discards what
-/// earlier ones handed over from its first step on. A step needs all its ranks. What is handed over
-/// again must be the same, and does not count as repeated. Memory: about 100 bytes per row.
+/// What counts is what the weights at the end of the job have seen (job_history.hpp): an attempt
+/// discards what earlier ones handed over from its first step on. A step needs all its ranks. What
+/// is handed over again must be the same, and does not count as repeated. Memory: about 100 bytes
+/// per row.
 class audit {
 public:
-  /// Finds kept of each kind.
+  /// How many findings of each kind are kept.
   static constexpr std::size_t listed = 10;
 
-  /// A line of the order; the lines of an epoch come in rising order without a gap. Throws
-  /// `std::runtime_error` if it does not follow the one before, or its digest is wrong.
+  /// Adds a line of the order; the lines of an epoch come in rising order without a gap. Throws
+  /// `std::runtime_error` if it does not follow the previous one, or its digest is wrong.
   void expect(const batch_line& line);
 
-  /// What follows is later than all before.
+  /// Begins a group of logs that are later than all before.
   void begin_logs();
-  /// What follows is of one process after the other, and of the same time as other logs since
-  /// `begin_logs`: which attempts belong together is found by what they begin with.
+  /// Begins a log of one process, or of several one after the other. It covers the same time as the
+  /// other logs since `begin_logs`: which attempts belong together is found by their first steps.
   void begin_log();
-  /// Lines that follow are of one start of that process. Without a header it begins with the first
-  /// step that it has.
+  /// Begins an attempt: the lines that follow are of one start of the process. An attempt without a
+  /// header begins with the first step that it has.
   void begin_attempt(const attempt_start& header);
-  /// A line of the attempt, as the ranks got them one after the other.
+  /// Adds a line of the attempt, in the order in which the ranks got their batches.
   void deliver(const batch_line& line);
 
-  /// Judges. Call it once, last.
+  /// Judges everything. Call it once, last.
   audit_report report();
 
 private:
@@ -114,16 +115,16 @@ private:
 
   std::unordered_map<std::string, id_number> numbers_;
   std::vector<const std::string*> ids_;
-  /// By epoch; index is the position.
+  /// By epoch, indexed by position.
   std::map<std::uint64_t, std::vector<expected_row>> expected_;
   struct log_attempt {
     process_attempt what;
     bool has_header = false;
-    /// The cluster's, if the last header has one.
+    /// The cluster's term, if the last header has one.
     std::optional<std::uint64_t> term = {};
   };
   using process_log = std::vector<log_attempt>;
-  /// Groups of logs of the same time.
+  /// Groups of logs that cover the same time.
   std::vector<std::vector<process_log>> logs_;
   audit_report report_;
 };

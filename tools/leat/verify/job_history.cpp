@@ -11,10 +11,10 @@ namespace {
 constexpr step_key endless{UINT64_MAX, UINT64_MAX};
 constexpr auto any_time = std::numeric_limits<std::size_t>::max();
 
-/// World size, and where the attempt resumes: only such parts make up a set.
+/// World size, and where the attempt resumes: only parts that have both in common make up a set.
 using run_key = std::pair<std::uint64_t, step_key>;
 
-/// The attempt of each rank of a world, null if there is none.
+/// The attempt of each rank of a world; null if there is none.
 using cast = std::vector<const process_attempt*>;
 
 class history_builder {
@@ -67,7 +67,8 @@ private:
     return x.world_size == run.first && x.start == run.second;
   }
 
-  /// Certainly: between logs of one time the order is a guess.
+  /// Whether `a` was certainly before `b`: between logs that cover the same time, the order is a
+  /// guess.
   static bool is_before(const process_attempt& a, const process_attempt& b) {
     return a.when < b.when && (a.group != b.group || a.log == b.log);
   }
@@ -80,7 +81,7 @@ private:
     return result;
   }
 
-  /// The step after the last one that the rank reached there.
+  /// The step after the last one that the rank reached in the attempt.
   step_key reach_of(const process_attempt& x, std::uint64_t rank) const {
     const auto parts = x.parts.find(rank);
     if (parts == x.parts.end() || parts->second.empty())
@@ -91,8 +92,9 @@ private:
                                                                        : step_key{epoch, step + 1};
   }
 
-  /// The job's end: since the world last had its size. A rank in a process of its own that began at
-  /// the same step several times stands where it got farthest, if another rank did so at last.
+  /// The attempts at the job's end, among those since the world last changed its size. If a rank in
+  /// a process of its own resumed at the same step several times, the attempt that got farthest
+  /// counts.
   cast last_ranks() const {
     const auto& last = attempts_.back();
     const auto other = std::find_if(attempts_.rbegin(), attempts_.rend(),
@@ -104,7 +106,8 @@ private:
             && (!result[rank] || x->start != result[rank]->start
                 || reach_of(*x, rank) >= reach_of(*result[rank], rank)))
           result[rank] = &*x;
-    // One process leaves nothing of what was before it; nor do ranks that all ended earlier.
+    // The last attempt replaces all of these if a single process ran all ranks in it, or if none of
+    // them is as late.
     if (last.is_alone || newest_of(result) < last.when)
       for (auto x = other.base(); x != attempts_.end(); ++x)
         for (std::uint64_t rank = 0; rank < result.size(); ++rank)
@@ -113,7 +116,7 @@ private:
     return result;
   }
 
-  /// Who made the snapshots of step `end`, for those that went on with it.
+  /// The attempts that made the set of snapshots of step `end`, with which `next` resumed.
   cast ranks_before(const step_key& end, const cast& next) const {
     cast best;
     std::tuple<bool, step_key, std::size_t> score;
@@ -125,7 +128,8 @@ private:
       auto reached = end;
       for (std::uint64_t rank = 0; rank < ranks.size(); ++rank)
         reached = std::min(reached, ranks[rank] ? reach_of(*ranks[rank], rank) : step_key{});
-      // It would have gone on with a set of `end` that had been there before it.
+      // If the run had left a set of `end`, a later process with all ranks would have resumed with
+      // it, and not at an earlier step.
       const auto* alone = alone_after(
           run, next, [&](const process_attempt& x) { return x.start < end && !is_of(x, run); });
       const std::tuple now{!alone, reached, newest_of(ranks)};
@@ -137,8 +141,8 @@ private:
     return best;
   }
 
-  /// For each rank the last attempt that reached `end`, or otherwise the farthest one, unless one
-  /// process with all ranks began after them as they did.
+  /// For each rank, the last attempt of the run that reached `end`, or else the one that got
+  /// farthest; if a single process with all ranks made the run's last attempt, that one for all.
   cast ranks_of(const run_key& run, const step_key& end, const cast& next) const {
     const auto time = time_of(next);
     cast result(run.first);
@@ -146,7 +150,7 @@ private:
       const process_attempt* best = nullptr;
       for (const auto* x : runs_.at(run))
         if (x->runs(rank)) {
-          // Logs that are given in another order than that of time still have the attempt.
+          // Attempts later than `next` count least, but do count: logs may be given out of order.
           const auto worth = [&](const process_attempt& y) {
             return std::tuple{y.when < time, std::min(end, reach_of(y, rank)), y.when};
           };
@@ -160,8 +164,9 @@ private:
     return alone ? cast(run.first, alone) : result;
   }
 
-  /// A process with all ranks that fits, certainly after all others of the run, and before those.
-  /// It discarded what the others did after its start.
+  /// The last attempt of a single process with all ranks that fits, is certainly before `next`, and
+  /// certainly after all others of the run that are not after `next`. It discarded what the others
+  /// did after its start.
   template <class Fits>
   const process_attempt* alone_after(const run_key& run, const cast& next, Fits fits) const {
     const auto precedes = [&](const process_attempt& x) {
@@ -193,7 +198,8 @@ private:
         parts.resize(ranks.size());
         parts[rank] = &part;
       };
-      // A rank that began later than others was there before in another attempt of this world.
+      // If a rank's attempt began later than those of others, an earlier attempt of the same world
+      // has its steps before that.
       for (const auto& x : attempts_)
         if (x.world_size == ranks.size() && x.runs(rank) && x.when <= ranks[rank]->when)
           for_each_part(x, rank, start, ranks[rank]->start, set);

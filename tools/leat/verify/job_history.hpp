@@ -11,17 +11,17 @@
 
 namespace leat::command {
 
-/// Epoch, and step in it.
+/// An epoch, and a step within it.
 using step_key = std::pair<std::uint64_t, std::uint64_t>;
 
-/// A number for a text; equal ids have equal numbers.
+/// A number that stands for an id; equal ids have equal numbers.
 using id_number = std::uint32_t;
 inline constexpr id_number no_id = UINT32_MAX;
 
 struct delivered_row {
   std::uint64_t position = 0;
-  /// What the order has here according to the log, and what was delivered: another one where it
-  /// was substituted, `no_id` where it was masked.
+  /// The id that was due here according to the log, and the id that was delivered: another one if
+  /// it was substituted, `no_id` if it was masked.
   id_number due = no_id;
   id_number delivered = no_id;
   bool bad = false;
@@ -34,28 +34,28 @@ struct delivered_part {
   hash128 digest = {};
 };
 
-/// One start of a process, as its log has it.
+/// One start of a process, as its log records it.
 struct process_attempt {
-  /// Number of the job's attempt that it belongs to, rising in time.
+  /// Number of the job's attempt that it belongs to, rising with time.
   std::size_t when = 0;
-  /// What logs of several processes of one time have in common, and the log. Between these, `when`
-  /// is a guess.
+  /// The group of logs that cover the same time, and the log within it. Between different logs of a
+  /// group, `when` is a guess.
   std::size_t group = 0;
   std::size_t log = 0;
   std::uint64_t world_size = 1;
-  /// Empty: the process runs all ranks, or those that its lines have where it has no header.
+  /// Nothing: the process runs all ranks or, if it has no header, those of its lines.
   std::optional<std::uint64_t> rank = {};
-  /// It is the whole attempt: no other process can have done a part of it.
+  /// It is the whole attempt: no other process took part in it.
   bool is_alone = false;
   /// Where it resumes.
   step_key start = {};
-  /// By rank.
+  /// By rank and step.
   std::map<std::uint64_t, std::map<step_key, delivered_part>> parts = {};
 
   bool runs(std::uint64_t r) const noexcept { return !rank || *rank == r; }
 };
 
-/// What the weights at the job's end have seen.
+/// What the weights at the end of the job have seen.
 struct job_history {
   struct trained_step {
     step_key at;
@@ -64,7 +64,7 @@ struct job_history {
   };
   /// Steps for which all ranks have a part.
   std::vector<trained_step> steps;
-  /// Steps for which ranks have no attempt at all: no log of theirs was given, or they never began.
+  /// Steps for which ranks have no attempt at all: their log was not given, or they never began.
   struct gap {
     step_key begin;
     step_key end;
@@ -72,20 +72,20 @@ struct job_history {
     std::uint64_t world_size = 1;
   };
   std::vector<gap> gaps;
-  /// What a process handed over of steps before the one with which it says it resumes.
+  /// Parts of steps before the one at which their process resumed according to its header.
   std::vector<std::pair<step_key, const delivered_part*>> strays;
 };
 
-/// Follows a job back from its last attempt: an attempt that goes on with step s throws away what
-/// was handed over from s on, and rests on a set of snapshots of s: of one world size, and of
-/// attempts that went on with one step. Of several sets, and attempts, that got there the latest
-/// counts; where none did, the one that got farthest. Ranks in processes of their own may have made
+/// Follows a job back from its last attempt. An attempt that resumes with step s discards what was
+/// handed over from s on, and is based on a set of snapshots of s, which attempts with the same
+/// world size and the same first step have made. If several sets or attempts reached s, the latest
+/// counts; if none did, the one that got farthest. Ranks in processes of their own may have made
 /// their parts of a set in different attempts, and one that died early may have left its part in an
-/// earlier one: processes that do not wait for each other leave such sets. What a process did that
-/// ran all ranks, and got less far than others before it, is all that is left of these steps.
+/// earlier one: processes that do not wait for each other leave such sets. If a process that ran
+/// all ranks got less far than others before it, only what it did is left of these steps.
 ///
-/// `attempts` in rising order of `when`; the result points into them. `steps_of_epoch`: where
-/// known.
+/// `attempts` come in rising order of `when`; the result points into them. `steps_of_epoch` has the
+/// epochs whose number of steps is known.
 job_history history_of(const std::vector<process_attempt>& attempts,
                        const std::map<std::uint64_t, std::uint64_t>& steps_of_epoch);
 

@@ -15,7 +15,7 @@ using log_line = std::variant<attempt_start, batch_line>;
 
 using leat::to_json;
 
-/// Reads what `to_json` wrote; members that it does not know are ignored.
+/// Reads what `to_json` wrote; ignores unknown members.
 /// Throws `std::runtime_error` with what is wrong.
 log_line parse_log_line(std::string_view text);
 

@@ -35,14 +35,13 @@ void read_order(const std::string& file, audit& to) {
       to.expect(*batch);
       is_empty = false;
     }
-  if (is_empty) // what failed to print an order must not make a job good
+  if (is_empty) // if `leat order` failed, no job may pass because of that
     bad_usage("ORDER", "\"" + file + "\", without a batch", "the output of `leat order`");
 }
 
 void read_log(const std::string& file, audit& to) {
   to.begin_log();
-  // A log of a process that was killed before it began: what it should have delivered counts as
-  // lost.
+  // The process may have been killed before it began: what it should have delivered counts as lost.
   if (!std::filesystem::exists(file))
     return print_notice("verify", "no log " + file + ": counts as empty");
   log_reader reader{file};

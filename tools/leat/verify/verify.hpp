@@ -6,7 +6,7 @@ class App;
 
 namespace leat::command {
 
-/// Adds `leat verify`: judges the logs of a job by its order. Sets `status` to 1 where it finds a
+/// Adds `leat verify`: checks the logs of a job against its order. Sets `status` to 1 if it finds a
 /// fault.
 void add_verify(CLI::App& app, int& status);
 

@@ -8,7 +8,7 @@
 namespace leat::mutex_test {
 namespace {
 
-/// A number that one thread counts up and others wait for.
+/// A number that one thread counts up and for which others wait.
 class counter {
 public:
   void add() {
@@ -23,7 +23,7 @@ public:
       changed_.wait(mutex_);
     return n_;
   }
-  /// False if the number has not come by then.
+  /// False if the number has not been reached by then.
   template <class Time>
   bool wait_for(int least, Time deadline) {
     mutex_lock lock{mutex_};
@@ -68,7 +68,7 @@ TEST_CASE("mutex: a wait with a deadline ends then, or before, when it is notifi
   std::thread other{[&] { x.add(); }};
   REQUIRE(x.wait_for(1, std::chrono::steady_clock::now() + std::chrono::hours{1}));
   other.join();
-  REQUIRE(x.wait_for(1, std::chrono::steady_clock::now())); // it is there: nobody waits
+  REQUIRE(x.wait_for(1, std::chrono::steady_clock::now())); // reached already: nobody waits
 }
 
 TEST_CASE("mutex: a lock that is given up amid can be had by others, and is given up once") {

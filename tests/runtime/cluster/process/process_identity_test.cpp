@@ -25,7 +25,7 @@ namespace {
 
 using test::pipe_pair;
 
-/// A child of this process, which says who it is and then does as it is told until it is killed.
+/// A child of this process, which reports its identity and then obeys until it is killed.
 class child {
 public:
   explicit child(const std::function<void()>& then = [] {}) {
@@ -138,7 +138,7 @@ TEST_CASE("process identity: a name that looks like the rest of a zombie's line 
 TEST_CASE("process identity: a process whose first thread has ended lives on in the others") {
   const child other{[] {
     std::thread{[] { ::pause(); }}.detach();
-    ::syscall(SYS_exit, 0); // ends this thread alone
+    ::syscall(SYS_exit, 0); // ends only this thread
   }};
   while (other.stat().state != 'Z')
     ::sched_yield();
@@ -159,7 +159,7 @@ TEST_CASE("process identity: a pid that another process has now belongs to a dea
   CHECK_FALSE(is_known_dead(former));
 }
 
-/// Someone who has certainly ended.
+/// A process that has certainly ended.
 process_identity dead_process() {
   child x;
   x.kill();
@@ -205,7 +205,7 @@ TEST_CASE("process identity: what a look proves") {
   CHECK_FALSE(proves(presence::present, process_stat{'Z', 2, ticks}));
   CHECK(proves(presence::present, process_stat{'R', 1, ticks + 1}));
 
-  // Nobody who does not know where it is proves anything, and ticks count in one time namespace.
+  // A process with an unknown place proves nothing, and ticks compare only in one time namespace.
   auto lost = self;
   lost.boot = {};
   CHECK_FALSE(proves_death(lost, lost, {presence::absent, {}}));
@@ -271,7 +271,7 @@ TEST_CASE("process identity: of a process in a container nothing is known outsid
   CHECK(one->pid == 1);
   CHECK(one->host == this_process().host);
   CHECK(one->pid_namespace != this_process().pid_namespace);
-  CHECK_FALSE(is_known_dead(*one)); // it is, but only the container's own processes could know
+  CHECK_FALSE(is_known_dead(*one)); // it is dead, but only the container's own processes could know
   const child here;
   const auto dead = dead_process();
   const auto two = inside<verdicts>({}, [&] {
@@ -307,12 +307,12 @@ TEST_CASE("process identity: within a container processes know of one another") 
     }
     CHECK(seen->self.pid == 2);
     CHECK_FALSE(seen->first);
-    CHECK(seen->second == has_own_proc); // only /proc tells a zombie
+    CHECK(seen->second == has_own_proc); // only /proc shows that it is a zombie
     CHECK(seen->third);
   }
 }
 
-/// As nobody, in a container: whether a process of root's is known to be dead while it lives and
+/// As user nobody in a container: whether a process of root is known to be dead while it lives and
 /// once it is a zombie, and whether /proc hides it.
 std::optional<verdicts> seen_by_nobody(const std::string& proc) {
   return inside<verdicts>({proc}, [] {

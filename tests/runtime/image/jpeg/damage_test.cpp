@@ -48,8 +48,8 @@ subject subject_of(bytes file) {
   return x;
 }
 
-/// A plan for pixels of some columns down to a row of MCUs, well within it: chroma is read below a
-/// part's last pixels; and if the image is decoded small, down to the next row.
+/// A plan for pixels of some columns down to a row of MCUs, ending well within it, since chroma is
+/// read below a part's last pixels; if the image is decoded small, down to the next row.
 resize_plan plan_down_to(const subject& x, std::size_t row, std::mt19937& random,
                          bool decoded_small) {
   const auto high = jpeg_frame::block * x.frame.down;
@@ -62,7 +62,7 @@ resize_plan plan_down_to(const subject& x, std::size_t row, std::mt19937& random
 }
 
 /// The row after those that libjpeg decodes with this one.
-std::size_t row_behind(const subject& x, std::size_t row) {
+std::size_t row_after(const subject& x, std::size_t row) {
   const auto rows = x.frame.rows_at_once;
   return std::min(row - row % rows + rows, x.rows.size() - 1);
 }
@@ -116,7 +116,7 @@ void check_damage_above(image_ways& ways, const subject& x, int variants, std::m
                         tally& count) {
   for (int i = 0; i < variants; ++i) {
     const auto row = below(random, x.rows.size() - 1);
-    const auto at = x.scan + below(random, x.rows[row_behind(x, row)] - x.scan);
+    const auto at = x.scan + below(random, x.rows[row_after(x, row)] - x.scan);
     const auto kind = static_cast<damage>(random() % (static_cast<unsigned>(damage::last) + 1));
     const auto file = damaged(x.file, kind, at, random);
     CAPTURE(row, at, static_cast<int>(kind));
@@ -133,7 +133,7 @@ void check_damage_below(image_ways& ways, const subject& x, int variants, std::m
     const auto row = below(random, x.rows.size() - 1);
     const bool decoded_small = i % 2 == 0;
     const auto last = std::min(row + (decoded_small ? 1 : 0), x.rows.size() - 1);
-    const auto begin = row_behind(x, last);
+    const auto begin = row_after(x, last);
     if (begin + 1 >= x.rows.size())
       continue;
     const auto at = x.rows[begin] + below(random, x.rows.back() - x.rows[begin]);

@@ -88,7 +88,7 @@ outcome decode_all(jpeg_decoder& decoder, std::span<const std::byte> file,
   }
 }
 
-/// The file is bad for the expected reason, and the decoder still works.
+/// Checks that the file is bad for the expected reason, and that the decoder still works.
 void check_bad(const std::vector<std::byte>& file, cause expected,
                std::size_t max_pixels = no_limit) {
   jpeg_decoder decoder;

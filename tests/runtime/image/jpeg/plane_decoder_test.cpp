@@ -232,7 +232,7 @@ TEST_CASE("a decoder that was used takes no memory for the next file") {
   const auto before = ::mallinfo2().uordblks;
   for (int i = 0; i < 100; ++i)
     use();
-  // Catch2's own notes.
+  // The margin is for Catch2's own records.
   CHECK(::mallinfo2().uordblks < before + 50'000);
 }
 #endif

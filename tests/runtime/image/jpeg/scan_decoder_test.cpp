@@ -31,7 +31,7 @@ std::vector<jpeg_kind> kinds() {
         kind = {.restart = restart, .quality = quality, .optimized = optimized};
         kind.components = 1;
         all.push_back(kind);
-        kind.horizontal = kind.vertical = 2; // which means nothing for one component
+        kind.horizontal = kind.vertical = 2; // has no effect for one component
         all.push_back(kind);
         kind = {.restart = restart, .quality = quality, .optimized = optimized, .rgb = true};
         all.push_back(kind);
@@ -105,7 +105,7 @@ struct tally {
   int bad = 0;
 };
 
-/// Damages the file in many ways; whatever is accepted of each must be right.
+/// Damages the file in many ways; whatever the decoder accepts must be right.
 void check_damaged(scan_check& checker, const bytes& file, int variants, tally& count) {
   for (int i = 0; i < variants; ++i) {
     const std::uint32_t seed = std::random_device{}();
@@ -191,7 +191,7 @@ TEST_CASE("what is taken of damaged written files is what libjpeg takes") {
     CAPTURE(to_string(kind));
     check_damaged(checker, write_jpeg(45, 61, kind), sanitized ? 3 : 30, count);
   }
-  // If one of the three were 0, the damage would not be what it is meant to be.
+  // If one of the three were 0, the damage would not be of the intended kind.
   CAPTURE(count.good, count.partly, count.bad);
   CHECK(std::min({count.good, count.partly, count.bad}) > 0);
 }

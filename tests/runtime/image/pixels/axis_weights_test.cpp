@@ -11,8 +11,7 @@ axis_cut some_cut(std::size_t begin, std::size_t inputs, double scale, std::size
   return {.begin = begin, .inputs = inputs, .scale = scale, .outputs = outputs};
 }
 
-/// The means of groups of `each` adjacent inputs; the last group may have fewer, which stand for
-/// all.
+/// The means of groups of `each` adjacent inputs; the last group may have fewer.
 std::vector<double> means(const std::vector<double>& inputs, std::size_t each) {
   std::vector<double> result;
   for (std::size_t i = 0; i < inputs.size(); i += each) {

@@ -31,7 +31,7 @@ TEST_CASE("random crops lie within the image, with areas and ratios in range") {
 }
 
 TEST_CASE("area is uniform, the logarithm of the ratio too, and all places are alike") {
-  // Crops that always fit: no try is thrown away.
+  // Crops that always fit, so that no try is rejected.
   const crop_ranges small{{0.1, 0.3}, {0.5, 2.0}};
   const image_size image{1000, 1000};
   constexpr int tries = 20000;

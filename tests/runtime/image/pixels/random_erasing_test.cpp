@@ -31,7 +31,7 @@ TEST_CASE("erased rectangles lie within the image, with areas and ratios in rang
     CHECK(erased->y + erased->height <= image.height);
     const auto width = static_cast<double>(erased->width);
     const auto height = static_cast<double>(erased->height);
-    // Sides are rounded to pixels: half a pixel each, of 26 at least.
+    // Sides are rounded to pixels: by up to half a pixel of at least 26.
     CHECK(width * height / (400 * 300) > 0.02 * 0.96);
     CHECK(width * height / (400 * 300) < 0.33 * 1.01);
     CHECK(height / width > 0.3 * 0.97);
@@ -47,7 +47,7 @@ TEST_CASE("the ratio is height by width, as torchvision takes it") {
 }
 
 TEST_CASE("erased area is uniform, the logarithm of the ratio too, and all places are alike") {
-  // Rectangles that always fit: no try is thrown away.
+  // Rectangles that always fit, so that no try is rejected.
   const erasing_ranges small{1, {0.1, 0.3}, {0.5, 2.0}};
   constexpr int tries = 20000;
   double area = 0;

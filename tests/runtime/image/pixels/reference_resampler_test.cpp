@@ -9,7 +9,7 @@
 namespace leat::reference_resampler_test {
 namespace {
 
-/// Noise by formula, so that another program can make the same.
+/// Noise by a formula, so that another program can produce the same.
 std::uint8_t noise(std::size_t x, std::size_t y, std::size_t channel) {
   auto v =
       static_cast<std::uint32_t>(x * 2654435761U + y * 40503U * 65537U + channel * 2246822519U);
@@ -41,8 +41,8 @@ struct resize_case {
   resize_plan what;
 };
 
-/// Pillow's way: weights of 22 bits, rows first, rounded to 8 bits, then columns, rounded again.
-/// Source: Pillow's src/libImaging/Resample.c.
+/// As Pillow does it: weights of 22 bits, rows first, rounded to 8 bits, then columns, rounded
+/// again. Source: Pillow's src/libImaging/Resample.c.
 std::uint8_t pillow_sum(const axis_weights& axis, std::size_t i, const std::uint8_t* from,
                         std::size_t step) {
   std::int32_t sum = 1 << 21;
@@ -72,7 +72,7 @@ std::vector<std::uint8_t> pillow_resize(const test_image& image, const resize_pl
   return result;
 }
 
-/// As uint8 R, G, B in turns, strip by strip.
+/// Resizes strip by strip, to interleaved uint8 R, G, B.
 std::vector<std::uint8_t> resize(reference_resampler& worker, const test_image& image,
                                  const resize_plan& what) {
   const auto part = worker.plan(what);

@@ -32,7 +32,7 @@ std::vector<std::uint8_t> decoded(png_decoder& decoder, std::span<const std::byt
   return pixels;
 }
 
-/// A sample in 8 bits: of 16 bits the high ones, fewer than 8 spread from 0 to 255.
+/// A sample in 8 bits: the high ones of 16; fewer than 8 are spread from 0 to 255.
 std::uint8_t to_8_bits(unsigned sample, int depth) {
   const unsigned highest = (1U << depth) - 1;
   return static_cast<std::uint8_t>(depth == 16 ? sample >> 8 : sample * 255 / highest);
@@ -72,7 +72,8 @@ outcome decode_all(png_decoder& decoder, std::span<const std::byte> file,
   }
 }
 
-/// The file is bad for the expected reason, and the decoder still works. Returns the text.
+/// Checks that the file is bad for the expected reason, and that the decoder still works. Returns
+/// the error's text.
 std::string check_bad(const std::vector<std::byte>& file, cause expected,
                       std::size_t max_pixels = no_limit) {
   png_decoder decoder;

@@ -25,7 +25,7 @@ constexpr std::size_t no_limit = std::size_t{1} << 40;
 using pixels = std::vector<std::uint8_t>;
 using bytes = std::vector<std::byte>;
 
-/// A gradient with some noise, `channels` bytes a pixel.
+/// A gradient with some noise, `channels` bytes per pixel.
 pixels drawn(int width, int height, int channels, std::uint32_t seed) {
   std::mt19937 random{seed};
   pixels x;

@@ -22,7 +22,7 @@ namespace {
 
 using kept_ptr = std::shared_ptr<const kept_field>;
 
-/// Texts of all sizes: none, some in a block, a block of their own.
+/// Texts of all sizes: empty, several in a block, or in a block of their own.
 std::string text_of(std::mt19937& random) {
   constexpr std::size_t most[] = {1, 100, 4000, 40'000};
   std::string text(random() % most[random() % std::size(most)], 0);
@@ -62,7 +62,7 @@ TEST_CASE(
     const auto& kept = *held.back().kept;
     CHECK(reinterpret_cast<std::uintptr_t>(kept.content.bytes.data()) % alignof(std::max_align_t)
           == 0);
-    if (held.size() > 200) { // in no order, some stay for long
+    if (held.size() > 200) { // dropped in random order, so some stay for long
       std::swap(held[random() % held.size()], held.back());
       held.pop_back();
     }
@@ -139,7 +139,7 @@ TEST_CASE("kept_fields: other threads read them and drop them, also after their 
             ++wrong;
         }
       });
-    for (int i = 0; i < 400; ++i) { // meanwhile, in what they give back
+    for (int i = 0; i < 400; ++i) { // meanwhile, in memory that they give back
       sample x;
       x.set("text", std::string(500, 'y'));
       fields.keep(x, "text", 0, {});

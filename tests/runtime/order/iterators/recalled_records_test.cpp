@@ -20,7 +20,7 @@
 namespace leat::recalled_records_test {
 namespace {
 
-/// Says which record it is of.
+/// Content that knows its record.
 class content final : public payload {
 public:
   explicit content(const stream_record& x) : number(x.number), offset(x.offset) {}
@@ -39,7 +39,7 @@ const content& content_in(const payload_ptr& recalled) {
   return static_cast<const content&>(*x);
 }
 
-/// Reads, and notes what was read.
+/// A reader that records what it read.
 struct noting_reader {
   std::vector<std::uint64_t> read = {};
   std::optional<std::uint64_t> fails_at = {};

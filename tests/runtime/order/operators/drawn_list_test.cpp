@@ -26,8 +26,8 @@ TEST_CASE("drawn_list: what is taken, and what stays, is as in a plain list") {
     drawn_list list;
     numbers plain;
     std::uint32_t next = 0;
-    // Filled, then with one more for each that is taken, then emptied: from the front, from the
-    // back and anywhere.
+    // Fills the list, adds one for each that is taken, and empties it, taking from the front, from
+    // the back and from anywhere.
     for (int way = 0; way < 3; ++way) {
       const auto place = [&]() -> std::size_t {
         return way == 0 ? 0 : way == 1 ? plain.size() - 1 : random() % plain.size();

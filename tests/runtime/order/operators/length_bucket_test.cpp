@@ -70,7 +70,7 @@ TEST_CASE("length_bucket: a full window gives the oldest, with those nearest to 
   // those of buckets 1 and 3.
   CHECK(numbers_of(given_by({5, 9, 7, 3, 1, 1}, {2, 4, 6, 8}, {.group = 3, .window = 5}))
         == lengths{0, 3, 2, 4, 5, 1});
-  // Where a bucket has more than are missing, its oldest come.
+  // If a bucket has more than are missing, its oldest are taken.
   CHECK(numbers_of(given_by({5, 3, 3, 9}, {2, 4, 6, 8}, {.group = 3, .window = 4}))
         == lengths{0, 1, 2, 3});
   // There is nothing below the first bucket and above the last one.
@@ -102,7 +102,7 @@ TEST_CASE(
     const auto bucket_of = [&](std::size_t length) {
       return std::lower_bound(boundaries.begin(), boundaries.end(), length) - boundaries.begin();
     };
-    // What has come before a group, and what waits: whoever is given was there.
+    // A sample can only be given once it has come: before its group, or within the window.
     for (std::size_t i = 0; i < got.size(); ++i)
       REQUIRE(got[i].number < i / group * group + window);
     for (std::size_t i = 0; i + window < got.size(); i += group) {
@@ -111,7 +111,7 @@ TEST_CASE(
                       got.begin() + static_cast<std::ptrdiff_t>(i + group), [&](const given& x) {
                         return bucket_of(x.length) == bucket_of(got[i].length);
                       });
-      // Otherwise the window was full, and the first is the oldest of all that come from here on.
+      // Otherwise the window was full, and the group's first is the oldest of all from here on.
       if (!pure)
         REQUIRE(std::all_of(got.begin() + static_cast<std::ptrdiff_t>(i), got.end(),
                             [&](const given& x) { return got[i].number <= x.number; }));

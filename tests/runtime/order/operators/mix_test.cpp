@@ -35,7 +35,7 @@ using choices = std::vector<choice>;
 
 constexpr std::size_t most_items = 400;
 
-/// docs/iterators.md, as plainly as possible: nothing is kept but what was chosen.
+/// docs/iterators.md as simply as possible: it keeps nothing but the choices.
 class model {
 public:
   explicit model(const any_mix& of)
@@ -139,7 +139,7 @@ private:
   std::size_t phase_ = 0;
 };
 
-/// Rounds below the mix, of which items come late at random.
+/// Input rounds of the mix, whose items are late at random.
 class fake_inputs final : public round_input {
 public:
   fake_inputs(const any_mix& of, std::mt19937_64* chance) : of_(of), chance_(chance) {}
@@ -183,7 +183,7 @@ public:
             {.lane = of.lane, .lanes = of.lanes, .inputs = &inputs_, .run = &run_}, {})) {}
 
   iterator& state() { return *iterator_; }
-  /// Nothing at the end.
+  /// The next choice; nothing at the end.
   std::optional<choice> next() {
     for (;;) {
       item what;
@@ -200,7 +200,7 @@ public:
       return choice{input, repetition, from.number()};
     }
   }
-  /// One pull, which may be in vain.
+  /// One pull, which may give nothing yet.
   pulled pull() {
     item what;
     return iterator_->pull(what);

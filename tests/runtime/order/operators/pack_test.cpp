@@ -95,10 +95,10 @@ TEST_CASE("pack: best fit takes the open sample with the least room that is enou
   const texts all{"bbb", "aaaaa", "d", "cc"};
   CHECK(texts_of(all, 6, {.bins = 4}) == texts{"bbbdcc", "aaaaa."});
   CHECK(texts_of(all, 6, {.bins = 4, .fit = pack_fit::best}) == texts{"aaaaad", "bbbcc."});
-  // Of several with the same room it is the oldest.
+  // Among several with the same room, the oldest is chosen.
   CHECK(texts_of({"aaa", "bbb", "ccc", "d"}, 4, {.bins = 3, .fit = pack_fit::best})
         == texts{"aaad", "bbb.", "ccc."});
-  // Where none has room, the fullest is closed, as with first fit.
+  // If none has room, the fullest is closed, as with first fit.
   CHECK(texts_of({"aaa", "bbbb", "cccc", "d"}, 5, {.bins = 2, .fit = pack_fit::best})
         == texts{"bbbb.", "ccccd", "aaa.."});
 }
@@ -112,7 +112,7 @@ TEST_CASE("pack: only a document that is longer than a sample is cut, and its re
                  "(documents/2)"});
   CHECK(texts_of({"x", "abcdefgh", "y"}, 4, above) == texts{"abcd", "efgh", "xy.."});
   CHECK(ids_of({"abcd"}, 4, above) == texts{"(documents/0)"});
-  // The delimiter belongs to the document.
+  // The delimiter counts as a part of the document.
   auto delimited = above;
   delimited.delimiter = '!';
   CHECK(texts_of({"abcd", "x"}, 4, delimited) == texts{"abcd", "!x!."});
@@ -238,7 +238,7 @@ TEST_CASE("pack: restored at every batch, in the middle of cut documents as well
     }
 }
 
-/// The causes of bad samples of a job that lets them pass.
+/// The causes of bad samples in a job that masks them.
 std::set<cause> causes_of(const pipeline& x) {
   loader from{x.batch(1, {.lanes = 1, .end = epoch_end::mask}),
               {.workers = 0, .epochs = 1, .bad_samples = bad_sample_policy::mask}};
@@ -258,7 +258,7 @@ TEST_CASE("pack: labels are whole numbers of 64 bits") {
   CHECK(at(tokens<std::int16_t>({{1, -2, 3}}).pack("text", 3, labels)) == numbers{-2, 3, -100});
   CHECK(at(tokens<std::uint64_t>({{1, INT64_MAX}}).pack("text", 3, labels))
         == numbers{INT64_MAX, -100, -100});
-  // A good one is there, since a job that has only bad ones is refused.
+  // There is a good sample, since a job that has only bad ones is refused.
   const auto of_all = concat({tokens<std::uint64_t>({{1, std::uint64_t{1} << 63}}),
                               tokens<double>({{0.5, 1.5}}), tokens<std::int64_t>({{1, 2}})});
   CHECK(causes_of(of_all.pack("text", 2, labels)) == std::set{cause::wrong_shape});

@@ -16,7 +16,7 @@ pipeline some(std::uint64_t samples, const std::string& field) {
 }
 
 TEST_CASE("zip: restored at every batch, whichever input ends first, and under what holds items") {
-  // A state is saved after so many items that some are saved while the buffer gives what it holds.
+  // States are saved so often that some are saved while the buffer gives what it holds.
   for (const auto& sizes : std::vector<std::vector<std::uint64_t>>{
            {400, 290, 400}, {290, 400, 400}, {400, 400, 290}, {300, 300, 300}, {1, 40, 40}})
     for (const std::uint64_t lanes : {1, 2})

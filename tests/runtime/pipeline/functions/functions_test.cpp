@@ -20,7 +20,7 @@ bool holds(const filter_stage& predicate, sample& x) {
   return predicate.make()(x);
 }
 
-/// A sample whose field "f" is this.
+/// Whether the predicate holds for a sample whose field "f" has this value.
 template <class T>
 bool holds_of(const filter_stage& predicate, const T& value) {
   sample x;
@@ -301,7 +301,7 @@ TEST_CASE("truncate keeps the first elements, and cuts no character") {
     CHECK(kept(text, length) == text.substr(0, sizes[length - 1]));
   }
   CHECK(kept("€", 2).empty());
-  CHECK(kept("\x80\x80\x80\x80", 2) == "\x80\x80"); // no UTF-8: cut where it is asked for
+  CHECK(kept("\x80\x80\x80\x80", 2) == "\x80\x80"); // not UTF-8: cut exactly there
   CHECK(kept("a\xe2\x82", 2) == "a\xe2");           // a character that the text itself cuts
   sample x;
   x.set("f", std::vector<std::int32_t>{1, 2, 3}, {3});
@@ -371,7 +371,7 @@ TEST_CASE("concat_fields joins bytes, or tensors of one type") {
   concat_fields({"a", "b", "c"}, "f", 10).make()(x, in);
   CHECK(x.text("f") == "one\n\ntwo");
   CHECK(x.is_bytes("f"));
-  concat_fields({"c", "a", "c"}, "a", '-').make()(x, in); // in the place of one of them
+  concat_fields({"c", "a", "c"}, "a", '-').make()(x, in); // replaces one of them
   CHECK(x.text("a") == "two-one-two");
   CHECK(x.fields() == std::vector<std::string>{"a", "b", "c", "f"});
   x.set("i", std::vector<std::int64_t>{1, 2}, {2});

@@ -57,7 +57,7 @@ tokens encoded(const SentencePieceModel& x, const std::string& text) {
   return encoder(x).encode(text);
 }
 
-/// What parsing this model is refused for; empty if it is not.
+/// Why parsing refuses this model; empty if it does not.
 std::string refused(const SentencePieceModel& x) {
   try {
     parse_piece_model(x.SerializeAsString(), "x.model");

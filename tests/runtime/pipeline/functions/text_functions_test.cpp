@@ -34,7 +34,7 @@ std::string normalized(const std::string& text, const normalize_text_options& op
   return std::string{x.text("f")};
 }
 
-/// Nothing but what `spaces` says.
+/// Normalizes only white space, as `how` tells.
 std::string spaced(const std::string& text, white_space how) {
   return normalized(text, {.spaces = how, .trim = false, .line_ends = false, .control = false});
 }
@@ -156,7 +156,7 @@ TEST_CASE("normalize_text: line ends, control characters and letters") {
   CHECK(cause_of([&] { apply(normalize_text("f"), x); }) == cause::wrong_shape);
 }
 
-/// In a form of Unicode, and nothing else.
+/// Converts to a Unicode form, and does nothing else.
 std::string in_form(const std::string& text, unicode_form form) {
   return normalized(text, {.spaces = white_space::keep,
                            .trim = false,
@@ -180,7 +180,7 @@ TEST_CASE("normalize_text: forms of Unicode") {
   for (const auto form :
        {nfc, nfkc}) // a vowel that lies where the final consonants are counted from
     CHECK(in_form("\ubd9c\u11a7\u11a8\ubd9c\u11a8", form) == "\ubd9c\u11a7\u11a8\ubd9d");
-  // Before white space, so that the spaces it makes are counted in.
+  // Unicode comes before white space, so the spaces that it produces are normalized as well.
   CHECK(normalized("\u3000 a\u00a0\u00a0b", {.unicode = nfkc}) == "a b");
 }
 

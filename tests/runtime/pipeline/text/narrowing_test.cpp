@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-// Numbers of parameters are taken as written, or refused: never cut, wrapped around or rounded to
+// Numeric parameters are taken as written or refused: never truncated, wrapped around or rounded to
 // another whole number.
 
 namespace leat::narrowing_test {

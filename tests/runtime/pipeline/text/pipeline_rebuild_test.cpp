@@ -20,7 +20,7 @@ using namespace leat::test;
 
 namespace {
 
-/// What a snapshot would hold of a pipeline, whose data need not exist.
+/// The facts of a pipeline as in a snapshot; its data need not exist.
 operator_facts facts_of(const operator_node& x) {
   operator_facts facts{.op = x.op, .options = x.options};
   if (x.is_source())
@@ -85,7 +85,7 @@ TEST_CASE("a pipeline is rebuilt from its facts, with the functions of its opera
 TEST_CASE("options that came later are in snapshots only where they are changed") {
   const auto before = count(9).pack("value", 8).batch(2);
   const auto old = facts_of(before).root.inputs[0].options;
-  CHECK(old.size() == 6); // as before there were more
+  CHECK(old.size() == 6); // the options of an earlier version
   CHECK(rebuild(facts_of(before)) == before);
   const auto now = count(9).pack("value", 8, {.fit = pack_fit::best, .cu_seqlens = true}).batch(2);
   auto facts = facts_of(now);
@@ -95,7 +95,7 @@ TEST_CASE("options that came later are in snapshots only where they are changed"
   std::swap(facts.root.inputs[0].options[6], facts.root.inputs[0].options[7]);
   CHECK(refusal(facts));
   facts = facts_of(now);
-  facts.root.inputs[0].options[6].value = std::string{"first"}; // would have been left out
+  facts.root.inputs[0].options[6].value = std::string{"first"}; // a default is never written
   CHECK(refusal(facts));
   facts = facts_of(now);
   facts.root.inputs[0].options[7].value = std::string{"true"};
@@ -120,7 +120,7 @@ TEST_CASE("options of mix that came later: max_repeats and schedule_by") {
   CHECK(rebuild(facts) == now);
   CHECK(to_string(now).find("schedule=[\"7:1,3\"], max_repeats=4, schedule_by=\"cost\"\n")
         != std::string::npos);
-  facts.root.inputs[0].options[6].value = std::uint64_t{0}; // would have been left out
+  facts.root.inputs[0].options[6].value = std::uint64_t{0}; // a default is never written
   CHECK(refusal(facts));
 }
 

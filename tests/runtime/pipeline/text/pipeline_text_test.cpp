@@ -23,7 +23,7 @@ namespace {
 
 using texts = std::vector<std::string>;
 
-/// A map of the program that keeps its parameters as they are.
+/// A map of the program's own that keeps its parameters as they are.
 map_stage plain_map(const std::string& name, const std::string& parameters) {
   return {name, parameters, [] { return [](sample&, context&) {}; }};
 }
@@ -32,7 +32,7 @@ void register_plain_map(const std::string& name) {
   register_map(name, [=](const std::string& parameters) { return plain_map(name, parameters); });
 }
 
-/// Functions of the program that keep their parameters as they are.
+/// Functions of the program's own that keep their parameters as they are.
 filter_stage plain_filter(const std::string& parameters) {
   return {
       .name = "plain@1", .parameters = parameters, .of_id = [](std::string_view) { return true; }};
@@ -89,7 +89,7 @@ void check_error(const std::string& text, const std::string& stage, const std::s
   CHECK(x.needed == needed);
 }
 
-/// The parser's own error.
+/// Checks an error of the parser itself.
 void check_text_error(const std::string& text, const std::string& got, const std::string& needed) {
   check_error(text, "pipeline text", got, needed);
 }
@@ -112,7 +112,8 @@ void check_text_errors(const std::vector<std::array<std::string, 3>>& all) {
     check_text_error(text, got, needed);
 }
 
-/// Checks both ways: `text` makes this pipeline, which prints as `printed`, which makes it again.
+/// Checks both directions: `text` makes this pipeline, which prints as `printed`, which makes it
+/// again.
 void check_form(const std::string& text, const pipeline& x, const std::string& printed) {
   INFO(text);
   CHECK(parse_pipeline(text) == x);
@@ -121,7 +122,7 @@ void check_form(const std::string& text, const pipeline& x, const std::string& p
   CHECK(to_string(parse_pipeline(printed)) == printed);
 }
 
-/// Checks `count(1)` and a step, which prints as this.
+/// Checks the form of `count(1)` with one more step.
 void check_step(const std::string& text, const pipeline& x, const std::string& printed) {
   check_form("count(1)" + text, x, "count(1, record_bytes=8)\n  " + printed + "\n");
 }

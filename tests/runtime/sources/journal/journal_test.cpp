@@ -103,7 +103,7 @@ TEST_CASE("journal: lines come back by number, however they were cut, over any r
     to.reset();
     to.emplace(at.path(), options);
     REQUIRE(records(*to) == given);
-    // In any order, too.
+    // In random order, too.
     for (int i = 0; i < 300; ++i) {
       const auto number = random() % given.size();
       REQUIRE(record(*to, number) == given[number]);
@@ -319,7 +319,7 @@ TEST_CASE("journal: releasing removes files that are not needed, and numbers con
     for (auto i = to.first(); i < 100; ++i)
       REQUIRE(record(to, i) == std::to_string(i));
     to.release_below(100);
-    REQUIRE(files_in(at.path()).size() == 2); // the lock, and what knows the next number
+    REQUIRE(files_in(at.path()).size() == 2); // the lock, and the file with the next number
     REQUIRE(journal{at / "other", options}.next() == 0);
   }
 }

@@ -17,8 +17,8 @@
 namespace leat::json_fields_test {
 namespace {
 
-/// The line's bytes live in the sample, as where a worker reads them. What lies behind it looks
-/// like more of it.
+/// The line's bytes are in the sample, as if a worker had read them. The bytes after it look like
+/// more of it.
 void set_from(std::string_view line, sample& into, const json_types& types = {}) {
   const auto bytes = into.scratch(line.size() + json_slack);
   std::memset(bytes.data() + line.size(), '}', json_slack);
@@ -70,7 +70,7 @@ TEST_CASE("integers that int64 cannot hold are refused, with what to do, and nev
     CAPTURE(line);
     CHECK(cause_of(line) == cause::unsupported);
   }
-  // What is no JSON is that first, and what nobody reads as a number is none.
+  // Invalid JSON is reported first; a number that is not used as one may have any size.
   CHECK(cause_of(R"({"a": 9223372036854775808)") == cause::corrupt);
   CHECK(!cause_of(R"({"a": [9223372036854775808, "x"], "b": {"c": 9223372036854775808}})"));
   CHECK(!cause_of(R"({"a": 9223372036854775808, "b": 2, "a": 1})"));

@@ -10,7 +10,7 @@
 namespace leat::json_text_test {
 namespace {
 
-/// Also checks that nothing is written behind as many bytes as are given.
+/// Also checks that nothing is written beyond the size of the input.
 std::optional<std::string> unescaped(std::string_view x) {
   constexpr std::size_t guard = 64;
   std::string to(x.size() + guard, '#');

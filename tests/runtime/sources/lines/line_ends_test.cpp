@@ -28,7 +28,7 @@ namespace {
 /// What a store can find without reading.
 enum class finds { nothing, all, now_and_then };
 
-/// Local files, in which bytes can be found: counts what is read all the same.
+/// Local files in which bytes can be found without reading; counts what is read nevertheless.
 class finding_store final : public object_store {
 public:
   explicit finding_store(finds how, std::uint64_t seed = 1) : how_(how), random_(seed) {}
@@ -108,7 +108,7 @@ struct read_place {
   stream_place after;
 };
 
-/// From a place on.
+/// The lines of a unit from a place on.
 std::vector<read_place> read_from(const line_source& source, std::uint64_t unit,
                                   const stream_place& place, bool surroundings) {
   const auto reader = source.open(unit, place, {.surroundings = surroundings});
@@ -130,8 +130,8 @@ void check_same(std::span<const read_place> got, std::span<const read_place> wan
   }
 }
 
-/// Lines of about `usual` bytes, some that are longer than what is looked through at a time, some
-/// that begin with white space, and some that are blank.
+/// Lines of about `usual` bytes, some longer than what one search covers, some that begin with
+/// white space, and some blank.
 std::string text_of(std::mt19937_64& random, std::size_t size, std::size_t usual, bool ends) {
   std::string text;
   while (text.size() < size) {
@@ -198,11 +198,11 @@ TEST_CASE("what is found without reading is not read, but for the ends of files"
   tar_writer::write(dir / "x.txt", text_of(random, 40'000'000, 1000, false));
   for (const auto how : {finds::all, finds::nothing}) {
     const finding_store store{how};
-    // Of lines that begin with white space the beginning is read.
+    // Only the beginnings of lines that begin with white space are read.
     const auto source = lines_of(dir / "x.txt", 1, store, text_lines());
     const auto lines = read_from(source, 0, {}, false).size();
     CHECK((store.bytes_read() < 500'000) == (how == finds::all));
-    // One that cannot find is asked now and then.
+    // A store that finds nothing is asked only now and then.
     CHECK(store.searches() < (how == finds::all ? lines : 4));
     CHECK(store.searches() > (how == finds::all ? 50 : 1));
     const auto before = store.searches();

@@ -23,7 +23,7 @@ using state = live_source::state;
 
 const std::atomic<bool> never{false};
 
-/// A feed of its own, as an engine makes one from a pipeline.
+/// A new feed, as an engine makes one from a pipeline.
 std::shared_ptr<live_source> feed_of(const pipeline& x) {
   return x.root().feed->get();
 }
@@ -154,7 +154,7 @@ TEST_CASE("once: a restart at every record, over the same journal, loses and rep
   const journal_options options{.file_bytes = 200};
   for (std::uint64_t i = 0; i < all; ++i) {
     CAPTURE(i);
-    // As a snapshot before record i does.
+    // As a snapshot before record i would.
     const auto feed = feed_of(once_numbers(from).journal(at.path(), options));
     feed->release_below(i, 0, 1);
     REQUIRE(peek_when_there(*feed, i) == state::ready);

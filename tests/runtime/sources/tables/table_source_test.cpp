@@ -1,5 +1,5 @@
-// Rows of files that are stored in blocks, by a reader of the test's own: in Python pyarrow's is
-// tested, with real files.
+// Rows of files that are stored in blocks, read by the test's own reader. The Python tests cover
+// pyarrow's, with real files.
 
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/tables/block_cache.hpp"
@@ -29,7 +29,7 @@ using test::temporary_directory;
 
 constexpr std::uint64_t rows_per_block = 4;
 
-/// A column of numbers and one of as many bytes as the number says, whose offsets can be damaged.
+/// A column of numbers, and one of as many bytes as the number, whose offsets can be damaged.
 struct stored_rows {
   std::vector<std::int32_t> numbers;
   std::vector<std::int64_t> offsets{0};
@@ -173,7 +173,7 @@ TEST_CASE("numbers of rows and offsets that cannot be make all rows of the block
       const auto found = read(*data, i);
       CHECK(found.why.find("rows-3, block 0: ") != std::string::npos);
     }
-    CHECK(x.reader->reads == 1); // the failure is kept as a block is
+    CHECK(x.reader->reads == 1); // the failure is cached like a block
   }
 }
 
@@ -256,7 +256,7 @@ TEST_CASE("threads that need blocks in order decode each once, and the next ones
   std::map<std::uint64_t, int> decoded;
   std::atomic<int> now = 0;
   std::atomic<int> most = 0;
-  // With less room, a thread that others have left behind would need a block that is gone.
+  // With less room, a thread that is slower than others would need a block that is gone.
   constexpr std::uint64_t room = 100 * (blocks + 2);
   const block_cache cache{blocks, room, [&](std::uint64_t block) {
                             const auto running = ++now;

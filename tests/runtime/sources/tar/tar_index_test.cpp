@@ -37,7 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 using texts = std::vector<std::string>;
 
-/// Everything that an index says: "key: name@offset+size ..." per record.
+/// The whole content of an index: "key: name@offset+size ..." per record.
 texts describe(const tar_index& x) {
   texts lines;
   for (std::uint64_t i = 0; i < x.size(); ++i) {
@@ -302,7 +302,7 @@ TEST_CASE("an index beside the shard is preferred, and the cache comes second") 
   CHECK(!fs::exists(dir / "cache"));
 
   SECTION("where the shard's directory takes no file") {
-    // Nobody, root included, can make files in /proc/self/fd.
+    // Not even root can create files in /proc/self/fd.
     const auto fd = ::open((dir / "x.tar").c_str(), O_RDONLY);
     const auto shard = "/proc/self/fd/" + std::to_string(fd);
     CHECK(names_of(open_tar_index(shard, {})) == texts{"a jpg"});
@@ -351,7 +351,7 @@ TEST_CASE("processes and threads may build one index at the same time") {
       ::waitpid(child, &status, 0);
       CHECK(status == 0);
     }
-    // Nothing but the one index: no temporary file is left.
+    // There is only the index: no temporary file is left.
     CHECK(std::distance(fs::directory_iterator{f.options.index_dir}, {}) == 1);
   }
 }
@@ -381,7 +381,7 @@ TEST_CASE("a tear anywhere leaves the records before it, for those who allow it"
     auto index = index_of(bytes, true);
     REQUIRE(!index.tear().empty());
     const auto complete = cut / record;
-    if (behind == 0 || behind == 512 + 1024) { // between two members: the last record may be half
+    if (behind == 0 || behind == 512 + 1024) { // between members: the last record may be incomplete
       REQUIRE(index.size() == (behind == 0 ? complete : complete + 1));
       continue;
     }

@@ -5,7 +5,9 @@
 #include <leat/error.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <string>
 
 namespace leat::tar_reader_test {
 
@@ -208,6 +210,16 @@ TEST_CASE("damaged headers are tears") {
     REQUIRE(x.failure);
     CHECK(x.failure->code() == errc::torn_file);
     CHECK(x.failure->details().offset == 512);
+  }
+}
+
+TEST_CASE("a checksum may be a sum of unsigned or of signed characters, and of nothing else") {
+  for (const int less : {0, 1, 256, 257, 512, 513}) { // two characters are negative if signed
+    auto bytes = tar_writer::header("\xc3\xa9", 0, '0');
+    const auto sum = std::stoi(bytes.substr(148, 6), nullptr, 8) - less;
+    std::snprintf(bytes.data() + 148, 7, "%06o", static_cast<unsigned>(sum));
+    CAPTURE(less);
+    CHECK(walk(bytes + std::string(1024, '\0')).failure.has_value() == (less != 0 && less != 512));
   }
 }
 

@@ -36,7 +36,7 @@ std::string noise(std::mt19937& random, std::size_t size) {
   return x;
 }
 
-/// Samples of all kinds, between members that belong to none.
+/// An archive of samples of all kinds, between members that belong to none.
 tar_writer archive_of(std::mt19937& random, std::size_t count) {
   tar_writer tar;
   tar.raw(tar_writer::header("dir/", 0, '5'));
@@ -174,7 +174,7 @@ TEST_CASE("a record of a snapshot is unpacked from its own member, not through o
   read_record(stream, without_content(records[0]));
   members[1].replace(members[1].size() / 2, 1000, 1000, 'x');
   save(path, members[0] + members[1] + members[2]);
-  // From where the first one ended, reading would pass through what is damaged now.
+  // Reading on from the end of the first record would pass through what is damaged now.
   CHECK(read_record(stream, without_content(records[2])) == want);
 }
 
@@ -237,7 +237,7 @@ TEST_CASE("streams of hundreds of lanes work with few unpackers") {
   }
   const tar_stream_source plenty{paths};
   const auto want = read_stream(plenty);
-  // Room for about two unpackers: each lane finds its own dropped.
+  // There is room for about two unpackers, so each lane finds that its own was dropped.
   const tar_stream_source tight{paths, 300'000};
   std::vector<std::unique_ptr<unit_reader>> lanes;
   std::vector<samples> got(paths.size());

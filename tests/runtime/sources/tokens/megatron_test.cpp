@@ -129,7 +129,7 @@ struct damage {
   std::string what;
   std::function<void(megatron_writer&)> by;
   errc code;
-  /// Where the index says so, from its beginning.
+  /// Offset in the index at which the error is reported.
   std::uint64_t offset;
   std::string got;
 };

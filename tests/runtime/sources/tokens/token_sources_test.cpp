@@ -110,7 +110,7 @@ TEST_CASE("tokens: without drop_last every token is in a window, and the field i
   CHECK(s.is_ragged("tokens"));
 }
 
-/// Counts windows one by one: each begins at a multiple of the stride, and the last is the one that
+/// Lists windows one by one: each begins at a multiple of the stride, and the last is the one that
 /// reaches the end.
 std::vector<token_window> windows_one_by_one(std::uint64_t tokens, std::uint64_t length,
                                              std::uint64_t stride, bool drop_last) {

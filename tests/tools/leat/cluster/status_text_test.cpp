@@ -18,9 +18,9 @@ cluster_report job_of_two() {
                    .term = 3,
                    .reason = "term 3: 2 ranks from epoch 0 step 40, after: rank 1 is lost",
                    .wanted = ranks_wanted{2, 2},
-                   .start = job_place{0, 40},
-                   .stored = job_place{1, 20},
-                   .collecting = job_place{1, 40},
+                   .start = job_position{0, 40},
+                   .stored = job_position{1, 20},
+                   .collecting = job_position{1, 40},
                    .sets = "/shared/sets"};
   x.ranks.push_back({.rank = 0,
                      .state = rank_state::running,

@@ -281,7 +281,7 @@ TEST_CASE("audit: steps before the one that an attempt begins with are repeated,
   audit audit;
   for (std::uint64_t s = 0; s < steps; ++s)
     audit.expect(part(0, s, 0, 1));
-  audit.begin_attempt({.world_size = 1, .resumed_at = attempt_start::point{0, 3}});
+  audit.begin_attempt({.world_size = 1, .resumed_at = job_position{0, 3}});
   for (std::uint64_t s = 0; s < steps; ++s)
     audit.deliver(part(0, s, 0, 1));
   REQUIRE(audit.report().counts == counts{3 * batch_rows, 3 * batch_rows, 0, 0, 0});

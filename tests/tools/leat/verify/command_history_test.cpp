@@ -213,7 +213,7 @@ private:
     if (!one_process)
       now.header.rank = rank;
     if (from > 0)
-      now.header.resumed_at = attempt_start::point{from / steps, from % steps};
+      now.header.resumed_at = job_position{from / steps, from % steps};
     starts_[{file, log.size() - 1}] = attempts_;
     saved_part state{from, {}};
     for (auto n = from; n < end; ++n) {
@@ -326,7 +326,7 @@ start run_of(std::uint64_t world, std::optional<std::uint64_t> rank, std::uint64
              std::uint64_t to) {
   start result{{.world_size = world, .rank = rank}, {}};
   if (from > 0)
-    result.header.resumed_at = attempt_start::point{from / steps, from % steps};
+    result.header.resumed_at = job_position{from / steps, from % steps};
   for (auto n = from; n < to; ++n)
     for (std::uint64_t r = 0; r < world; ++r)
       if (!rank || *rank == r)

@@ -1,0 +1,127 @@
+#include "actors/job_engine.hpp"
+
+#include "actors/actor_engine.hpp"
+#include "actors/inline_engine.hpp"
+
+#include <leat/trace.hpp>
+
+#include <chrono>
+#include <stop_token>
+#include <utility>
+
+namespace leat {
+
+job_engine::job_engine(loader_options& options)
+    : core_((options.runtime ? options.runtime : options.runtime = runtime::of_process())->core_),
+      trace_(options.trace),
+      crew_(std::make_shared<worker_crew>(options.rank, options.world_size, options.fault)),
+      caller_(options.stuck_after, options.on_stuck),
+      saves_(options.workers > 0
+                 ? host_function{[core = core_]() -> actor_host& { return core->host(); }}
+                 : nullptr,
+             metrics_) {
+  if (core_->is_shut_down())
+    refuse_after_shutdown();
+}
+
+/// Writes the rest of a trace. It does not wait for the last one that holds the trace: an actor
+/// that has ended may do so a moment longer, and the process may end before.
+job_engine::~job_engine() {
+  registration_.leave();
+  engine_ = nullptr;
+  try {
+    if (trace_)
+      trace_->flush();
+  } catch (...) { // no memory for a text; the file is whole without it
+  }
+}
+
+void job_engine::join(std::shared_ptr<const job_plan> plan) {
+  plan_ = std::move(plan);
+  registration_ = runtime_core::add(core_, *this);
+}
+
+void job_engine::leave(std::shared_ptr<const void> owner) noexcept {
+  registration_.leave(); // also where another thread still looks at it
+  if (!owner || !is_abandoned())
+    return;
+  owner_ = std::move(owner);
+  abandoned_before_ = last_abandoned.exchange(this);
+}
+
+void job_engine::begin(engine_parts parts, const loader_options& options) {
+  const mutex_lock lock{mutex_}; // a runtime that ends waits for it
+  check_runtime();
+  if (options.workers == 0) {
+    engine_ = std::make_shared<inline_engine>(std::move(parts), caller_);
+    return;
+  }
+  caller_.look_away();
+  auto mine = options;
+  mine.workers = number_of(options.workers);
+  engine_ = std::make_shared<actor_engine>(core_->host(), std::move(parts), mine);
+}
+
+std::size_t job_engine::number_of(std::size_t workers) {
+  automatic_.reset();
+  if (workers == automatic)
+    workers = automatic_.emplace(core_shares::of_process()).number();
+  metrics_->workers.set(workers);
+  return workers;
+}
+
+void job_engine::resize(std::size_t workers) {
+  if (engine_)
+    engine_->resize(number_of(workers));
+}
+
+void job_engine::tune_workers() {
+  if (!automatic_)
+    return;
+  const auto found = automatic_->after_batch([this] {
+    std::chrono::nanoseconds busy{0};
+    for (const auto& x : crew_->board().sums())
+      busy += x.busy;
+    return std::pair{metrics_->waits.sum(), busy};
+  });
+  if (!found)
+    return;
+  metrics_->workers.set(*found);
+  engine_->resize(*found);
+}
+
+void job_engine::check_runtime() const {
+  if (is_shut_down_)
+    refuse_after_shutdown();
+}
+
+void job_engine::interrupt() noexcept {
+  plan_->cancelled->store(true);
+  for (const auto& x : plan_->samples->feeds)
+    x->wake();
+  const mutex_lock lock{mutex_};
+  if (engine_)
+    engine_->interrupt();
+}
+
+void job_engine::ask_to_end() noexcept {
+  is_shut_down_ = true;
+  interrupt();
+  std::stop_source{plan_->stop}.request_stop();
+}
+
+void job_engine::end() noexcept {
+  saves_.end();
+  plan_->cancelled->store(true);
+  std::stop_source{plan_->stop}.request_stop();
+  std::shared_ptr<batch_engine> engine;
+  {
+    const mutex_lock lock{mutex_};
+    engine = engine_;
+  }
+  if (engine && !engine->shutdown())
+    is_abandoned_ = true;
+  caller_.end();
+}
+
+} // namespace leat
