@@ -25,7 +25,6 @@ enum class rank_loss : std::uint8_t {
 ///     leat::loader loader{data, {.cluster = leat::cluster::from_env()}};
 ///     loader.restore("checkpoints"); // joins, and waits for all ranks
 ///
-/// Large because it is the list of all options.
 struct LEAT_API cluster {
   /// Where the coordinator listens: "node1:4242", "10.0.0.5:4242", "[fd00::5]:4242". May be empty
   /// if there is a state directory that all hosts share: the coordinator writes there where it is.
