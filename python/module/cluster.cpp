@@ -1,7 +1,8 @@
+#include "runtime/base/error_in_flight.hpp"
+
 #include <leat/cluster.hpp>
 
 #include "python/module/convert/casters.hpp"
-#include "runtime/base/error_in_flight.hpp"
 #include "python/module/loader.hpp"
 #include "python/module/module.hpp"
 #include <nanobind/stl/chrono.h>
