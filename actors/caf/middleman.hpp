@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/caf/wire.hpp"
 #include "messages/cluster/interfaces.hpp"
 
 #include <caf/actor_cast.hpp>
