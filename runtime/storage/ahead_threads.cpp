@@ -2,6 +2,8 @@
 
 #include "runtime/base/threads/begin_thread.hpp"
 
+#include <leat/error.hpp>
+
 #include <utility>
 
 namespace leat {

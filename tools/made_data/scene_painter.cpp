@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
@@ -81,7 +82,7 @@ public:
 
   int at(int x, int y) const {
     const int side = 1 << bits_;
-    const int* above = heights_.data() + (y >> bits_) * columns_ + (x >> bits_);
+    const int* above = heights_.data() + std::ptrdiff_t{y >> bits_} * columns_ + (x >> bits_);
     const int* below = above + columns_;
     const int right = x & (side - 1);
     const int down = y & (side - 1);

@@ -171,7 +171,7 @@ map_stage truncate(const std::string& field, std::uint64_t length) {
 
 map_stage drop_fields(std::vector<std::string> fields) {
   const auto type = function_types::drop_fields();
-  return {type.name, parameters_of(type, fields), [fields] {
+  return {type.name, parameters_of(type, fields), [fields = std::move(fields)] {
             return [fields](sample& x, context&) {
               for (const auto& field : fields)
                 x.erase(field);
@@ -182,8 +182,9 @@ map_stage drop_fields(std::vector<std::string> fields) {
 map_stage concat_fields(std::vector<std::string> fields, const std::string& into,
                         std::optional<std::uint64_t> between) {
   const auto type = function_types::concat_fields();
-  return {type.name, parameters_of(type, fields, into, between),
-          [=] { return [=](sample& x, context&) { concatenate(x, fields, into, between); }; }};
+  return {type.name, parameters_of(type, fields, into, between), [=, fields = std::move(fields)] {
+            return [=](sample& x, context&) { concatenate(x, fields, into, between); };
+          }};
 }
 
 map_stage pad(const std::string& field, std::uint64_t length, double value) {
@@ -200,13 +201,14 @@ map_stage ragged(const std::string& field) {
 
 map_stage select(std::vector<std::string> fields) {
   const auto type = function_types::select();
-  return {type.name, parameters_of(type, fields),
-          [fields] { return [fields](sample& x, context&) { sample_access::keep(x, fields); }; }};
+  return {type.name, parameters_of(type, fields), [fields = std::move(fields)] {
+            return [fields](sample& x, context&) { sample_access::keep(x, fields); };
+          }};
 }
 
 map_stage rename(std::string from, std::string to) {
   const auto type = function_types::rename();
-  return {type.name, parameters_of(type, from, to), [from, to] {
+  return {type.name, parameters_of(type, from, to), [from = std::move(from), to = std::move(to)] {
             return [from, to](sample& x, context&) { sample_access::rename(x, from, to); };
           }};
 }

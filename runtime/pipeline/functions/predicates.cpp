@@ -50,7 +50,7 @@ filter_stage key_matches(std::string pattern, bool invert) {
     refuse_argument(type.name, "pattern " + excerpt(pattern), "a pattern without spaces");
   return {.name = type.name,
           .parameters = parameters_of(type, pattern, invert),
-          .of_id = [pattern, invert](std::string_view id) {
+          .of_id = [pattern = std::move(pattern), invert](std::string_view id) {
             return name_matches(pattern, id) != invert;
           }};
 }

@@ -152,8 +152,9 @@ map_stage add_tokens(const std::string& field, std::vector<std::int64_t> begin,
   auto text = parameters_of(type, field, begin, end);
   if (begin.empty() && end.empty())
     refuse_argument(type.name, "neither begin nor end", "at least one of them");
-  return {type.name, std::move(text),
-          [=] { return [=](sample& x, context&) { add_around(x, field, begin, end); }; }};
+  return {type.name, std::move(text), [field, begin = std::move(begin), end = std::move(end)] {
+            return [=](sample& x, context&) { add_around(x, field, begin, end); };
+          }};
 }
 
 map_stage default_field(const std::string& field,
