@@ -20,7 +20,7 @@ namespace leat {
 struct seat_facts {
   /// 0: none.
   std::uint64_t term = 0;
-  /// The others went on while the rank was lost, and the trainer has not said where it goes on.
+  /// The others continued while the rank was lost, and the trainer has not said where it resumes.
   bool has_come_back = false;
   /// It has.
   bool has_resumed = false;

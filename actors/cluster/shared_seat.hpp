@@ -62,8 +62,7 @@ private:
   /// False once a wait is to end: the caller does not wait any longer, or the seat is lost.
   const std::function<bool()> lasts_;
   restore_options restore_options_;
-  /// Where the job's sets are kept, and where it wants to begin; empty:
-  /// nowhere.
+  /// Where the job's sets are kept, and where it wants to begin; empty: nowhere.
   std::string sets_;
   std::optional<job_position> wanted_start_;
   /// Null before it has joined.
@@ -75,7 +74,7 @@ private:
   bool has_moved_ = false;
   /// The trainer has had all batches.
   bool has_ended_ = false;
-  /// The trainer must say where it goes on.
+  /// The trainer must say where it resumes.
   bool must_resume_ = false;
   /// It has: where its rank was lost, if others went on.
   bool has_resumed_ = false;

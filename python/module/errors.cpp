@@ -1,14 +1,16 @@
 #include "python/module/errors.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
+
 #include <leat/bad_sample.hpp>
 
 #include "python/module/convert/arrays.hpp"
 #include "python/module/convert/casters.hpp"
 
 #include <array>
-#include <cerrno>
 #include <exception>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace leat::python {
@@ -62,21 +64,8 @@ bool is_a(nb::handle problem, const char* module, const char* type) {
 /// Whether an OSError reports a lack of resources.
 bool is_of_the_machine(nb::handle problem) {
   const auto number = problem.attr("errno");
-  if (!nb::isinstance<nb::int_>(number))
-    return false;
-  switch (nb::cast<int>(number)) {
-  case ENOMEM:
-  case EMFILE:
-  case ENFILE:
-  case EAGAIN:
-  case ENOBUFS:
-  case ENOSPC:
-  case EDQUOT:
-  case EIO:
-    return true;
-  default:
-    return false;
-  }
+  return nb::isinstance<nb::int_>(number)
+         && leat::is_of_the_machine({nb::cast<int>(number), std::generic_category()});
 }
 
 } // namespace
