@@ -51,8 +51,8 @@ void send_rows(dispatcher_ptr self, const slot_ptr& slot) {
       self->send(state.workers[i].handle, std::move(chunks[i]));
 }
 
-/// False if iterators do not know the batch yet.
-bool deal_batch(dispatcher_ptr self, const slot_ptr& slot) {
+/// Opens the slot as the next batch. False if iterators do not know it yet.
+bool open_batch(dispatcher_ptr self, const slot_ptr& slot) {
   auto& state = self->state;
   auto& next = state.next;
   try {
@@ -67,33 +67,59 @@ bool deal_batch(dispatcher_ptr self, const slot_ptr& slot) {
   if (is_empty)
     self->send(state.batcher, complete_atom_v, slot);
   else
-    send_rows(self, slot);
+    state.opened.push_back(slot);
   return true;
+}
+
+/// Deals what is no batch, and comes back. `free`: slots for it.
+void send_aside(dispatcher_ptr self, std::vector<slot_ptr>& free, planned_batch& rows) {
+  auto slot = std::move(free.back());
+  free.pop_back();
+  slot->open(rows, self->state.policy->claims());
+  // Sent before any worker can tell the batcher that it is done.
+  self->send(self->state.batcher, probe_atom_v, slot);
+  send_rows(self, slot);
+}
+
+void have_slot(std::vector<slot_ptr>& free, std::size_t rows) {
+  if (free.empty())
+    free.push_back(std::make_shared<batch_slot>(std::make_shared<batch_layout>(), rows));
 }
 
 /// False if no item waits to be probed.
 bool deal_probe(dispatcher_ptr self) {
   auto& state = self->state;
-  if (state.free_probes.empty())
-    state.free_probes.push_back(
-        std::make_shared<batch_slot>(std::make_shared<batch_layout>(), state.rows_a_probe));
+  have_slot(state.free_probes, state.rows_a_probe);
   if (!state.order->open_probe(state.next, state.rows_a_probe))
     return false;
-  auto slot = std::move(state.free_probes.back());
-  state.free_probes.pop_back();
-  slot->open(state.next, state.policy->claims());
-  // Sent before any worker can tell the batcher that it is done.
-  self->send(state.batcher, probe_atom_v, slot);
-  send_rows(self, slot);
+  send_aside(self, state.free_probes, state.next);
   return true;
+}
+
+/// Has workers run the lanes that are to run.
+void deal_turns(dispatcher_ptr self) {
+  auto& state = self->state;
+  have_slot(state.free_turns, state.lanes);
+  if (state.order->open_turns(state.turns, state.workers.size()))
+    send_aside(self, state.free_turns, state.turns);
 }
 
 /// Deals everything that is known.
 void work(dispatcher_ptr self) {
   auto& state = self->state;
   const auto begin = state.metrics ? steady_ns() : 0;
-  while (!state.waiting.empty() && deal_batch(self, state.waiting.front()))
+  while (!state.waiting.empty() && open_batch(self, state.waiting.front()))
     state.waiting.pop_front();
+  // Lanes before the rows of the last batches: more are known before the workers are done with
+  // these. But after those of the first, which do not have to wait for what a lane waits for.
+  for (std::size_t i = 0; i < state.opened.size(); ++i) {
+    send_rows(self, state.opened[i]);
+    if (i == 0)
+      deal_turns(self);
+  }
+  if (state.opened.empty())
+    deal_turns(self);
+  state.opened.clear();
   while (deal_probe(self))
     ;
   if (!state.waiting.empty() && state.order->wants_to_run())
@@ -170,6 +196,7 @@ dispatcher_actor::behavior_type dispatcher(dispatcher_ptr self, const dispatcher
   self->state.order = config.order;
   self->state.policy.emplace(config.policy);
   self->state.rows_a_probe = config.rows_a_probe;
+  self->state.lanes = config.lanes;
   keep_until_end(self, config.alive);
   self->state.metrics = config.metrics;
   self->set_exit_handler([self](const caf::exit_msg& x) {
@@ -196,15 +223,22 @@ dispatcher_actor::behavior_type dispatcher(dispatcher_ptr self, const dispatcher
       },
       [self](probe_atom, const slot_ptr& slot) {
         guarded(self, [&] {
-          self->state.order->close_probe(*slot);
+          auto& state = self->state;
+          const bool is_turns = slot->holds_turns();
+          is_turns ? state.order->close_turns(*slot) : state.order->close_probe(*slot);
           slot->release();
-          self->state.free_probes.push_back(slot);
+          // Of turns one is kept: its rows name lanes, which after a rewind nobody else has.
+          if (!is_turns || state.free_turns.empty())
+            (is_turns ? state.free_turns : state.free_probes).push_back(slot);
           work(self);
         });
       },
       [self](run_atom) {
         self->state.is_called->store(false);
-        guarded(self, [&] { work(self); });
+        guarded(self, [&] {
+          self->state.order->wake();
+          work(self);
+        });
       },
       [self](epoch_atom, std::uint64_t epoch) {
         guarded(self, [&] {

@@ -48,9 +48,15 @@ struct dispatcher_state {
   std::deque<slot_ptr> waiting;
   /// The next batch, and memory that earlier ones used.
   planned_batch next;
+  /// Batches that were just opened, whose rows are not dealt yet.
+  std::vector<slot_ptr> opened;
   /// Slots for items that workers probe.
   std::vector<slot_ptr> free_probes;
   std::size_t rows_a_probe = 1;
+  /// A slot for turns of lanes, if it is not in use, and memory that earlier turns used.
+  std::vector<slot_ptr> free_turns;
+  std::size_t lanes = 1;
+  planned_batch turns;
   /// True while a message is on its way: one is enough for any number of records.
   std::shared_ptr<std::atomic<bool>> is_called = std::make_shared<std::atomic<bool>>(false);
   /// May be null.
@@ -69,15 +75,15 @@ struct dispatcher_config {
   row_assignment policy;
   /// Number of items that are probed together.
   std::size_t rows_a_probe = 1;
+  /// Lanes of the rank.
+  std::size_t lanes = 1;
   /// Sources that exist once and that iterators wait for.
   std::vector<std::shared_ptr<live_source>> feeds = {};
   std::size_t workers = 1;
   /// Makes what worker number n needs; `replaces`: its predecessor died.
   std::function<worker_config(std::size_t number, bool replaces)> make_worker = {};
-  /// The dispatcher gets a thread of its own: its iterators may block, because they read files.
-  bool detached = false;
-  /// Where workers, and iterators that may block, get threads of their own. Null only under a
-  /// deterministic scheduler, which runs all in one.
+  /// Where workers get threads of their own. Null only under a deterministic scheduler, which runs
+  /// all in one.
   own_threads* threads = nullptr;
   gate_token alive;
   /// Records how long the dispatcher works; may be null.

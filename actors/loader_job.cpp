@@ -164,8 +164,9 @@ void loader_job::start() {
     auto beginning = job_;
     beginning.at = {};
     place_->set(std::move(beginning));
-    auto order = std::make_unique<job_order>(job_, run_, place_, calls_,
-                                             ends_->is_needed() ? peers_ : nullptr);
+    auto order =
+        std::make_unique<job_order>(job_, run_, place_, options_.workers > 0 ? nullptr : calls_,
+                                    ends_->is_needed() ? peers_ : nullptr);
     engine_.begin({job_.plan, std::move(order), job_.rows_per_batch(), engine_.crew(),
                    engine_.metrics(), calls_, options_.batch_memory},
                   options_);

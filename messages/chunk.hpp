@@ -19,6 +19,8 @@ struct chunk {
   std::vector<std::uint32_t> rows;
   /// After those rows, the worker claims rows until none is left.
   bool claims = false;
+  /// The rows are turns of lanes, which are taken one by one.
+  bool turns = false;
 };
 
 } // namespace leat

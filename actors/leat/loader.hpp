@@ -187,7 +187,7 @@ struct loader_stats {
   duration_stats ready_for = {};
   /// Workers that there should be now: as requested, or as found (`automatic`).
   std::uint64_t workers_now = 0;
-  /// Time that iterators ran, and dealt rows to workers.
+  /// Of the time that workers, or without any the trainer, were busy, what iterators took.
   std::chrono::nanoseconds iterating{0};
   slot_stats slots = {};
   /// Bad samples since the job began, as far as this rank knows them.

@@ -119,6 +119,8 @@ public:
   std::uint32_t ticket() const noexcept { return ticket_; }
   bool is_claimable() const noexcept { return is_claimable_; }
   std::size_t num_rows() const noexcept { return num_rows_; }
+  /// Its rows are turns of lanes.
+  bool holds_turns() const noexcept { return plan_.what == batch_plan::kind::turns; }
   const row_request& request(std::size_t row) const noexcept { return requests_[row]; }
   /// Set by the trainer's thread, if ranks have to agree.
   void set_end_of_epoch(bool x) noexcept { plan_.end_of_epoch = x; }

@@ -1,5 +1,7 @@
 #include "runtime/rows/in_flight.hpp"
 
+#include "runtime/rows/rank_lane.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -11,13 +13,15 @@ namespace {
 
 void give_up(batch_slot& slot, std::size_t row) {
   auto& x = slot.result(row);
+  const auto& of = slot.request(row);
+  const auto position = of.lane ? of.lane->position() : of.position;
   x.what = row_result::outcome::failed;
-  x.failure = error(
-      errc::worker_lost,
-      {.stage = "worker",
-       .sample = "at position " + std::to_string(slot.request(row).position),
-       .got = std::to_string(slot.holder(row).deaths) + " workers that died while they made it",
-       .needed = "at most " + std::to_string(in_flight::deaths_allowed)});
+  x.failure =
+      error(errc::worker_lost, {.stage = "worker",
+                                .sample = "at position " + std::to_string(position),
+                                .got = std::to_string(slot.holder(row).deaths)
+                                       + " workers that died while they made it",
+                                .needed = "at most " + std::to_string(in_flight::deaths_allowed)});
   slot.finish(row);
 }
 
@@ -74,8 +78,8 @@ std::vector<chunk> in_flight::lost(std::uint32_t worker, std::uint32_t heir) {
     auto rows = inherit(*slot, worker, heir);
     // If rows are claimed, the heir joins in: there may be no other worker left.
     if (!rows.empty() || (slot->is_claimable() && !slot->complete()))
-      chunks.push_back(
-          {slot, slot->ticket(), slot->num_rows(), std::move(rows), slot->is_claimable()});
+      chunks.push_back({slot, slot->ticket(), slot->num_rows(), std::move(rows),
+                        slot->is_claimable(), slot->holds_turns()});
   };
   std::for_each(probes_.begin(), probes_.end(), pass_on);
   std::for_each(under_way_.begin(), under_way_.end(), pass_on);

@@ -4,8 +4,9 @@ namespace leat {
 
 std::vector<chunk> row_assignment::deal(const std::shared_ptr<batch_slot>& slot,
                                         const std::vector<std::uint32_t>& workers) const {
-  std::vector<chunk> chunks(workers.size(),
-                            chunk{slot, slot->ticket(), slot->num_rows(), {}, false});
+  std::vector<chunk> chunks(
+      workers.size(),
+      chunk{slot, slot->ticket(), slot->num_rows(), {}, false, slot->holds_turns()});
   if (slot->is_claimable()) {
     for (auto& x : chunks)
       x.claims = true;

@@ -46,9 +46,10 @@ public:
         config.drill = drill(number, config.record->id);
       return config;
     };
-    const dispatcher_config config{.order = order_of_rank(*plan, options.epochs),
+    const dispatcher_config config{.order = order_of_rank(*plan, options.epochs, 0, 1, true),
                                    .policy = {plan->shape.lanes, 1, options.policy},
                                    .rows_a_probe = 3,
+                                   .lanes = static_cast<std::size_t>(plan->shape.lanes),
                                    .workers = options.workers,
                                    .make_worker = make_worker,
                                    .alive = lives_};

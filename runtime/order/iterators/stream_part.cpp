@@ -74,8 +74,8 @@ private:
   }
 
   void open() {
-    reader_ = data_.open(unit(), place_,
-                         {.ahead = lane_.run->ahead.get(), .surroundings = keeps_content_});
+    reader_ =
+        data_.open(unit(), place_, {.ahead = lane_.run->ahead, .surroundings = keeps_content_});
   }
 
   std::uint64_t unit() const {

@@ -1,4 +1,5 @@
 #include "runtime/rows/iterator_order.hpp"
+#include "runtime/rows/row_worker.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/small_job.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -115,21 +116,36 @@ std::string text_of(const planned_batch& batch) {
   return text;
 }
 
-/// All batches of an order, or its first ones, and how it ends. Without `chance`, all probes are
-/// done before the next batch is asked for; with it, one of those in flight, and so on.
+/// Who runs the lanes of an order.
+enum class lanes_run { in_its_thread, in_workers, in_workers_that_probe };
+
+/// All batches of an order, or its first ones, and how it ends. Without `chance`, all probes and
+/// turns are done before the next batch is asked for; with it, one of those in flight, and so on.
 std::vector<std::string> run_order(const std::shared_ptr<const job_plan>& plan,
-                                   std::mt19937_64* chance) {
+                                   std::mt19937_64* chance,
+                                   lanes_run how = lanes_run::in_its_thread) {
   constexpr std::size_t most = 40;
-  const auto order = order_of_rank(*plan, 3);
-  row_runner function{plan, std::make_shared<worker_record>()};
+  const auto order = order_of_rank(*plan, 3, 0, 1, how != lanes_run::in_its_thread);
+  const std::size_t workers = how == lanes_run::in_workers_that_probe ? 1 : 1000;
+  row_worker worker;
+  worker.plan = plan;
+  worker.record = std::make_shared<worker_record>();
+  worker.function.emplace(plan, worker.record);
   planned_batch batch;
   std::vector<std::unique_ptr<batch_slot>> probes;
   std::vector<std::string> result;
   const auto close = [&](std::size_t i) {
-    for (std::size_t row = 0; row < probes[i]->num_rows(); ++row)
-      function.run(probes[i]->request(row), {}, probes[i]->result(row));
-    order->close_probe(*probes[i]);
+    auto& slot = *probes[i];
+    for (std::size_t row = 0; row < slot.num_rows() && !slot.holds_turns(); ++row)
+      worker.function->run(slot.request(row), {}, slot.result(row));
+    if (slot.holds_turns())
+      REQUIRE(worker.run(slot, 0, slot.num_rows()) == row_worker::verdict::batch_complete);
+    slot.holds_turns() ? order->close_turns(slot) : order->close_probe(slot);
     probes.erase(probes.begin() + static_cast<std::ptrdiff_t>(i));
+  };
+  const auto add = [&](planned_batch& from, std::size_t rows) {
+    probes.push_back(std::make_unique<batch_slot>(std::make_shared<batch_layout>(), rows));
+    probes.back()->open(from, false);
   };
   while (result.size() < most) {
     if (order->open(batch)) {
@@ -143,9 +159,10 @@ std::vector<std::string> run_order(const std::shared_ptr<const job_plan>& plan,
       planned_batch probe;
       if (!order->open_probe(probe, rows))
         break;
-      probes.push_back(std::make_unique<batch_slot>(std::make_shared<batch_layout>(), rows));
-      probes.back()->open(probe, false);
+      add(probe, rows);
     }
+    if (planned_batch turns; order->open_turns(turns, workers))
+      add(turns, turns.rows);
     REQUIRE((!probes.empty() || order->wants_to_run()));
     if (chance && !probes.empty())
       close((*chance)() % probes.size());
@@ -156,7 +173,8 @@ std::vector<std::string> run_order(const std::shared_ptr<const job_plan>& plan,
 }
 
 TEST_CASE(
-    "iterator_order: batches, ends and errors do not depend on which item workers judge first") {
+    "iterator_order: batches, ends and errors do not depend on which item workers judge first, "
+    "nor on who runs lanes") {
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 chance{seed};
@@ -174,6 +192,11 @@ TEST_CASE(
     const auto expected = run_order(plan, nullptr);
     for (int i = 0; i < 12; ++i)
       REQUIRE(run_order(plan, &chance) == expected);
+    for (const auto how : {lanes_run::in_workers, lanes_run::in_workers_that_probe}) {
+      REQUIRE(run_order(plan, nullptr, how) == expected);
+      for (int i = 0; i < 6; ++i)
+        REQUIRE(run_order(plan, &chance, how) == expected);
+    }
   }
 }
 

@@ -142,7 +142,7 @@ std::string title_of(const plan_graph& x, std::size_t round) {
 
 std::string iterator_caption(const plan_graph& x) {
   return x.is_indexed() ? "formula in the dispatcher, by position"
-                        : "iterator in the dispatcher, lane by lane";
+                        : "iterator in the workers, lane by lane";
 }
 
 std::string function_caption() {
