@@ -99,9 +99,9 @@ bool deal_probe(dispatcher_ptr self) {
 /// Has workers run the lanes that are to run.
 void deal_turns(dispatcher_ptr self) {
   auto& state = self->state;
-  have_slot(state.free_turns, state.lanes);
-  if (state.order->open_turns(state.turns, state.workers.size()))
-    send_aside(self, state.free_turns, state.turns);
+  have_slot(state.turns.free, state.turns.lanes);
+  if (state.order->open_turns(state.turns.rows, state.workers.size()))
+    send_aside(self, state.turns.free, state.turns.rows);
 }
 
 /// Deals everything that is known.
@@ -196,7 +196,7 @@ dispatcher_actor::behavior_type dispatcher(dispatcher_ptr self, const dispatcher
   self->state.order = config.order;
   self->state.policy.emplace(config.policy);
   self->state.rows_a_probe = config.rows_a_probe;
-  self->state.lanes = config.lanes;
+  self->state.turns.lanes = config.lanes;
   keep_until_end(self, config.alive);
   self->state.metrics = config.metrics;
   self->set_exit_handler([self](const caf::exit_msg& x) {
@@ -228,8 +228,8 @@ dispatcher_actor::behavior_type dispatcher(dispatcher_ptr self, const dispatcher
           is_turns ? state.order->close_turns(*slot) : state.order->close_probe(*slot);
           slot->release();
           // Of turns one is kept: its rows name lanes, which after a rewind nobody else has.
-          if (!is_turns || state.free_turns.empty())
-            (is_turns ? state.free_turns : state.free_probes).push_back(slot);
+          if (!is_turns || state.turns.free.empty())
+            (is_turns ? state.turns.free : state.free_probes).push_back(slot);
           work(self);
         });
       },

@@ -53,10 +53,14 @@ struct dispatcher_state {
   /// Slots for items that workers probe.
   std::vector<slot_ptr> free_probes;
   std::size_t rows_a_probe = 1;
-  /// A slot for turns of lanes, if it is not in use, and memory that earlier turns used.
-  std::vector<slot_ptr> free_turns;
-  std::size_t lanes = 1;
-  planned_batch turns;
+  struct lane_turns {
+    std::size_t lanes = 1;
+    /// A slot for them, if it is not in use.
+    std::vector<slot_ptr> free;
+    /// Those to deal, in memory that earlier ones used.
+    planned_batch rows;
+  };
+  lane_turns turns;
   /// True while a message is on its way: one is enough for any number of records.
   std::shared_ptr<std::atomic<bool>> is_called = std::make_shared<std::atomic<bool>>(false);
   /// May be null.
