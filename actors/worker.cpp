@@ -4,60 +4,46 @@
 
 #include <caf/sec.hpp>
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <span>
 #include <string>
 #include <utility>
 
 namespace leat {
 
-worker_actor::behavior_type worker(worker_actor::stateful_pointer<worker_state> self,
-                                   const worker_config& config, const batcher_actor& batcher) {
-  auto& state = self->state;
-  state.rows.plan = config.plan;
-  state.rows.record = config.record;
-  state.rows.function.emplace(config.plan, config.record);
-  state.rows.drill = config.drill;
-  state.batcher = batcher;
+void worker_state::begin(const worker_config& config, const batcher_actor& batcher,
+                         const dispatcher_actor& dispatcher) {
+  rows_.plan = config.plan;
+  rows_.record = config.record;
+  rows_.function.emplace(config.plan, config.record);
+  rows_.drill = config.drill;
+  batcher_ = batcher;
+  dispatcher_ = dispatcher;
+}
+
+void worker_state::run(const chunk& work) {
+  switch (rows_.run(work)) {
+  case row_worker::verdict::dead:
+    self_->quit(caf::make_error(caf::sec::runtime_error, std::string{"died on purpose"}));
+    break;
+  case row_worker::verdict::complete:
+    if (work.is_batch)
+      self_->send(batcher_, complete_atom_v);
+    else
+      self_->send(dispatcher_, complete_atom_v);
+    break;
+  case row_worker::verdict::going_on:
+  case row_worker::verdict::cancelled:
+    break;
+  }
+}
+
+worker_actor::behavior_type worker(worker_state::pointer self, const worker_config& config,
+                                   const batcher_actor& batcher,
+                                   const dispatcher_actor& dispatcher) {
   keep_until_end(self, config.alive);
-  // False if this worker must stop.
-  auto is_to_go_on = [self](row_worker::verdict result, const chunk& work) {
-    switch (result) {
-    case row_worker::verdict::dead:
-      self->quit(caf::make_error(caf::sec::runtime_error, std::string{"died on purpose"}));
-      return false;
-    case row_worker::verdict::cancelled:
-      return false;
-    case row_worker::verdict::batch_complete:
-      self->send(self->state.batcher, complete_atom_v, work.slot);
-      return true;
-    case row_worker::verdict::going_on:
-      break;
-    }
-    return true;
-  };
+  self->state.begin(config, batcher, dispatcher);
   return {
-      [self, is_to_go_on](chunk& message) {
-        // A message outlives the actor that ends while it handles it.
-        const chunk work = std::move(message);
-        auto& x = self->state.rows;
-        const auto most = [&] { return work.turns ? 1 : x.group(); };
-        bool alive = true;
-        for (std::span<const std::uint32_t> left = work.rows; alive && !left.empty();) {
-          const auto n = std::min(most(), left.size());
-          alive = is_to_go_on(x.run(*work.slot, left.first(n)), work);
-          left = left.subspan(n);
-        }
-        while (alive && work.claims) {
-          const auto rows = work.slot->claim(work.ticket, work.limit, x.record->id, most());
-          if (!rows)
-            break;
-          alive = is_to_go_on(x.run(*work.slot, rows.first, rows.end), work);
-        }
-        x.rest();
-      },
+      // A message outlives the actor that ends while it handles it: the work is moved out of it.
+      [self](chunk& x) { self->state.run(std::exchange(x, {})); },
       [self](retire_atom) { self->quit(); },
   };
 }

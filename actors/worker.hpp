@@ -11,13 +11,6 @@
 
 namespace leat {
 
-struct worker_state {
-  static inline const char* name = "worker";
-
-  row_worker rows;
-  batcher_actor batcher;
-};
-
 /// Everything that a new worker needs.
 struct worker_config {
   std::shared_ptr<const job_plan> plan;
@@ -26,9 +19,29 @@ struct worker_config {
   gate_token alive;
 };
 
+/// What a worker does for each message.
+class worker_state {
+public:
+  static inline const char* name = "worker";
+  using pointer = worker_actor::stateful_pointer<worker_state>;
+
+  explicit worker_state(pointer self) noexcept : self_(self) {}
+
+  void begin(const worker_config& config, const batcher_actor& batcher,
+             const dispatcher_actor& dispatcher);
+  void run(const chunk& work);
+
+private:
+  pointer self_;
+  row_worker rows_;
+  batcher_actor batcher_;
+  dispatcher_actor dispatcher_;
+};
+
 /// Spawn detached: functions block. Lives until `retire_atom`, an exit message, or a death on
 /// purpose.
-worker_actor::behavior_type worker(worker_actor::stateful_pointer<worker_state> self,
-                                   const worker_config& config, const batcher_actor& batcher);
+worker_actor::behavior_type worker(worker_state::pointer self, const worker_config& config,
+                                   const batcher_actor& batcher,
+                                   const dispatcher_actor& dispatcher);
 
 } // namespace leat

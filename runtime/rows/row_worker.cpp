@@ -125,7 +125,7 @@ row_worker::verdict row_worker::run_group(batch_slot& slot, std::size_t n, RowAt
     shown_ = {shown_.begin, end, slot.plan().epoch, slot.plan().step, shown_.rows + n};
   }
   rows_.took(end - begin);
-  return done.count() ? verdict::batch_complete : verdict::going_on;
+  return done.count() ? verdict::complete : verdict::going_on;
 }
 
 bool row_worker::run_lane(const row_request& turn, row_holder& holder) {
@@ -177,7 +177,7 @@ row_worker::verdict row_worker::run_turns(batch_slot& slot, std::size_t n, RowAt
     record->since_ns.store(end, std::memory_order_relaxed);
     done.add(row);
   }
-  return done.count() ? verdict::batch_complete : verdict::going_on;
+  return done.count() ? verdict::complete : verdict::going_on;
 }
 
 void row_worker::rest() {
@@ -201,6 +201,24 @@ row_worker::verdict row_worker::run(batch_slot& slot, std::size_t first, std::si
 
 row_worker::verdict row_worker::run(batch_slot& slot, std::span<const std::uint32_t> rows) {
   return run_rows(slot, rows.size(), [&](std::size_t i) { return rows[i]; });
+}
+
+row_worker::verdict row_worker::run(const chunk& work) {
+  auto result = verdict::going_on;
+  const auto most = [&] { return work.turns ? 1 : group(); };
+  for (std::span left{work.rows}; result == verdict::going_on && !left.empty();) {
+    const auto n = std::min(most(), left.size());
+    result = run(*work.slot, left.first(n));
+    left = left.subspan(n);
+  }
+  while (result == verdict::going_on && work.claims) {
+    const auto rows = work.slot->claim(work.ticket, work.limit, record->id, most());
+    if (!rows)
+      break;
+    result = run(*work.slot, rows.first, rows.end);
+  }
+  rest();
+  return result;
 }
 
 } // namespace leat

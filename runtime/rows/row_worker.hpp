@@ -1,5 +1,6 @@
 #pragma once
 
+#include "messages/chunk.hpp"
 #include "runtime/rows/batch_slot.hpp"
 #include "runtime/rows/row_runner.hpp"
 
@@ -44,7 +45,13 @@ private:
 /// records times and counts.
 class row_worker {
 public:
-  enum class verdict { going_on, batch_complete, cancelled, dead };
+  enum class verdict {
+    going_on,
+    /// The slot's last row was among them.
+    complete,
+    cancelled,
+    dead,
+  };
 
   row_worker() = default;
 
@@ -52,6 +59,8 @@ public:
   /// counts: those from `first` to just before `end`, or those of the list.
   verdict run(batch_slot& slot, std::size_t first, std::size_t end);
   verdict run(batch_slot& slot, std::span<const std::uint32_t> rows);
+  /// Runs the rows that were dealt by name, then claims others until none is left, and rests.
+  verdict run(const chunk& work);
 
   /// Rows to take at a time: one, or several if rows are so small that taking them costs as much as
   /// making them.

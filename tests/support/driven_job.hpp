@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/pipeline.hpp"
+#include "tests/support/actor_state.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/deterministic_system.hpp"
 #include "tests/support/small_job.hpp"
@@ -103,12 +104,9 @@ public:
   }
   void resize(std::uint64_t n) { caf::anon_send(pipeline_.dispatcher, resize_atom_v, n); }
 
-  /// Ids of the workers that the batcher monitors, also of retired ones.
+  /// Workers that exist, also retired ones.
   std::vector<caf::actor_addr> workers() const {
-    std::vector<caf::actor_addr> result;
-    for (const auto& [address, id] : batcher_of().workers)
-      result.push_back(address);
-    return result;
+    return state_of<dispatcher_state>(pipeline_.dispatcher).workers();
   }
 
   /// Makes the worker die at its next message. False if it does not exist.
@@ -141,11 +139,6 @@ private:
     if (slot->state() != slot_state::free)
       slot->release();
     caf::anon_send(pipeline_.batcher, free_atom_v, std::move(slot));
-  }
-
-  const batcher_state& batcher_of() const {
-    using actor = caf::stateful_actor<batcher_state, batcher_actor::base>;
-    return dynamic_cast<actor&>(*caf::actor_cast<caf::abstract_actor*>(pipeline_.batcher)).state;
   }
 
   deterministic_system& actors_;

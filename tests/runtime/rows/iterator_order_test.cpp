@@ -139,7 +139,7 @@ std::vector<std::string> run_order(const std::shared_ptr<const job_plan>& plan,
     for (std::size_t row = 0; row < slot.num_rows() && !slot.holds_turns(); ++row)
       worker.function->run(slot.request(row), {}, slot.result(row));
     if (slot.holds_turns())
-      REQUIRE(worker.run(slot, 0, slot.num_rows()) == row_worker::verdict::batch_complete);
+      REQUIRE(worker.run(slot, 0, slot.num_rows()) == row_worker::verdict::complete);
     slot.holds_turns() ? order->close_turns(slot) : order->close_probe(slot);
     probes.erase(probes.begin() + static_cast<std::ptrdiff_t>(i));
   };
