@@ -55,7 +55,10 @@ public:
     probe.rows = 0; // complete at once
     return true;
   }
-  void close_probe(batch_slot&) override { check("close_probe"); }
+  bool close_probe(batch_slot&) override {
+    check("close_probe");
+    return true;
+  }
 
 private:
   void check(const std::string& where) const {
