@@ -138,7 +138,7 @@ TEST_CASE("a process with another token never gets a seat, and is not answered")
 TEST_CASE("the coordinator's own process needs no connection") {
   const lead_on_node lead;
   const auto place =
-      std::make_shared<membership>(hello_for(1, 0, 1), short_times(), test::steady_now);
+      std::make_shared<shared_member>(hello_for(1, 0, 1), short_times(), test::steady_now);
   const auto lives = std::make_shared<gate>();
   const logger_release released;
   auto handle = node(0).system().spawn(

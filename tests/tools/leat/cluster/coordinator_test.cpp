@@ -204,7 +204,7 @@ std::string state_of(const json& status, std::size_t rank) {
 void stand_at(rank_process& x, std::uint64_t step) {
   x.place->state([&](member& to) {
     to.begin({0, 0}, 0);
-    to.move_on({0, step}, step);
+    to.move_on({{0, step}, step});
   });
 }
 
