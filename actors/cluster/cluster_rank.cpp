@@ -33,7 +33,7 @@ failure_handler rank_failure(const std::shared_ptr<membership>& place) {
     }
     place->hear([&](member& to, member::time) {
       if (to.term() == 0)
-        to.on_no_connection(std::move(text)); // told if no other connection is made in time
+        to.on_no_connection(std::move(text)); // reported if no other connection is made in time
       else
         to.fail(std::move(text));
     });
@@ -82,8 +82,8 @@ cluster_rank::~cluster_rank() {
   leave();
   place_->set_keeper({});
   end();
-  // The others of the job hear how it has ended, or what differs: without a coordinator they would
-  // wait for another one.
+  // The other ranks are to hear how the job has ended, or what differs: without a coordinator they
+  // would wait for another one.
   const bool is_refused =
       place_->look([](const member& x, member::time) { return !x.refused().empty(); });
   if (own_coordinator_ && (has_finished_ || is_refused))
@@ -145,7 +145,8 @@ void cluster_rank::finish() {
 }
 
 void cluster_rank::wait_until_over() {
-  // A coordinator that has told all others goes: one that was stopped meanwhile does not hear it.
+  // A coordinator ends once it has told all other ranks; this one may have been stopped meanwhile,
+  // and then never hears it.
   place_->wait([&](const member& x, member::time) {
     return x.is_over() || (x.is_done() && x.silence() > config_.coordinator_lost_after);
   });
@@ -158,7 +159,7 @@ void cluster_rank::leave() noexcept {
   place_in_process_ = nullptr;
   try {
     const auto deadline = std::chrono::steady_clock::now() + 2 * config_.times.beat;
-    // Otherwise nobody may ever learn why it went.
+    // Otherwise nobody may ever learn why this rank left.
     (void)place_->wait_until(
         [](const member& x, member::time) {
           return x.term() == 0 || !x.has_failed_unheard() || !x.no_connection().empty();
@@ -171,7 +172,7 @@ void cluster_rank::leave() noexcept {
           return x.is_over() || !x.no_connection().empty() || x.heard().value_or(before) > before;
         },
         deadline);
-  } catch (...) { // out of memory: others find out by its silence
+  } catch (...) { // out of memory: others notice its silence
     return;
   }
 }
