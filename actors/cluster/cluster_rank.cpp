@@ -31,7 +31,7 @@ failure_handler rank_failure(const std::shared_ptr<membership>& place) {
       text = x.what();
     } catch (const std::bad_alloc&) {
     }
-    place->hear([&](member& to, member::time) {
+    place->hear([&](member& to) {
       if (to.term() == 0)
         to.on_no_connection(std::move(text)); // reported if no other connection is made in time
       else
@@ -84,8 +84,7 @@ cluster_rank::~cluster_rank() {
   end();
   // The other ranks are to hear how the job has ended, or what differs: without a coordinator they
   // would wait for another one.
-  const bool is_refused =
-      place_->look([](const member& x, member::time) { return !x.refused().empty(); });
+  const bool is_refused = place_->look([](const member& x) { return !x.refused().empty(); });
   if (own_coordinator_ && (has_finished_ || is_refused))
     own_coordinator_->wait_for_end(config_.times.linger + 2 * config_.times.beat);
 }
@@ -123,9 +122,8 @@ void cluster_rank::coordinate_again() {
   if (!config_.own_coordinator || (own_coordinator_ && !own_coordinator_->has_ended()))
     return;
   const auto now = boot_time();
-  const bool is_gone = place_->look([&](const member& x, member::time) {
-    return x.silence() > config_.times.lost && !x.is_over();
-  });
+  const bool is_gone = place_->look(
+      [&](const member& x) { return x.silence() > config_.times.lost && !x.is_over(); });
   if (!is_gone || now < coordinates_again_at_ || (config_.is_over && config_.is_over()))
     return;
   coordinates_again_at_ = now + config_.times.lost;
@@ -147,7 +145,7 @@ void cluster_rank::finish() {
 void cluster_rank::wait_until_over() {
   // A coordinator ends once it has told all other ranks; this one may have been stopped meanwhile,
   // and then never hears it.
-  place_->wait([&](const member& x, member::time) {
+  place_->wait([&](const member& x) {
     return x.is_over() || (x.is_done() && x.silence() > config_.coordinator_lost_after);
   });
   place_in_process_ = nullptr;
@@ -161,14 +159,14 @@ void cluster_rank::leave() noexcept {
     const auto deadline = std::chrono::steady_clock::now() + 2 * config_.times.beat;
     // Otherwise nobody may ever learn why this rank left.
     (void)place_->wait_until(
-        [](const member& x, member::time) {
+        [](const member& x) {
           return x.term() == 0 || !x.has_failed_unheard() || !x.no_connection().empty();
         },
         deadline);
     const auto before = boot_time();
     place_->state([](member& x) { x.leave(); });
     (void)place_->wait_until(
-        [&](const member& x, member::time) {
+        [&](const member& x) {
           return x.is_over() || !x.no_connection().empty() || x.heard().value_or(before) > before;
         },
         deadline);

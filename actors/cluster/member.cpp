@@ -31,11 +31,10 @@ void dial(member_ptr self);
 /// Looks for processes of this host that have certainly ended: others then need not wait for their
 /// silence.
 void look_around(member_ptr self) {
-  const auto neighbours =
-      self->state.config.place->look([](const member& x, member::time) { return x.neighbours(); });
+  const auto neighbours = self->state.config.place->look(&member::neighbours);
   for (const auto& x : neighbours)
     if (is_known_dead(x.second))
-      self->state.config.place->hear([&](member& to, member::time) { to.on_gone(x.first); });
+      self->state.config.place->hear([&](member& to) { to.on_gone(x.first); });
 }
 
 /// Sends the beat and the piece that are due.
@@ -59,7 +58,7 @@ void try_again_later(member_ptr self) {
   state.goes_where_told = !state.goes_where_told;
   state.pause = std::clamp(2 * state.pause, first_pause, longest_pause);
   if (state.config.is_over && state.config.is_over())
-    state.config.place->hear([](member& x, member::time) { x.on_over(); });
+    state.config.place->hear([](member& x) { x.on_over(); });
 }
 
 void be_connected(member_ptr self, const coordinator_actor& to) {
@@ -114,8 +113,7 @@ void leave_the_silent(member_ptr self) {
 
 network_address place_of_coordinator(member_ptr self) {
   auto& state = self->state;
-  const auto told =
-      state.config.place->look([](const member& x, member::time) { return x.moved_to(); });
+  const auto told = state.config.place->look(&member::moved_to);
   if (state.goes_where_told && !told.empty())
     try {
       return parse_address(told, "the coordinator's word");
@@ -161,8 +159,7 @@ void dial(member_ptr self) {
               return;
             if (problem.empty())
               return connect(self, to);
-            self->state.config.place->hear(
-                [&](member& x, member::time) { x.on_no_connection(problem); });
+            self->state.config.place->hear([&](member& x) { x.on_no_connection(problem); });
             try_again_later(self);
           },
           [self, attempt](const caf::error&) {

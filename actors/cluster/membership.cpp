@@ -73,7 +73,7 @@ bool membership::is_other(const member& x) const {
 }
 
 bool membership::has_changed() {
-  return term_ != 0 && look([&](const member& x, member::time) { return is_other(x); });
+  return term_ != 0 && look([&](const member& x) { return is_other(x); });
 }
 
 std::optional<cluster_seat> membership::take_seat(time within) {
@@ -97,7 +97,7 @@ std::optional<cluster_seat> membership::take_seat(time within) {
       check();
       if (seat || is_over)
         return seat;
-      const auto text = this->look([](const member& x, member::time) {
+      const auto text = this->look([](const member& x) {
         if (!x.no_connection().empty() || !x.waits_for().empty())
           return x.no_connection().empty() ? x.waits_for() : x.no_connection();
         return std::string{x.heard()
@@ -120,7 +120,7 @@ void membership::check() {
   std::string failure;
   std::string no_connection;
   bool is_silent = false;
-  const bool is_lost = look([&](const member& x, member::time) {
+  const bool is_lost = look([&](const member& x) {
     refused = x.refused();
     failure = x.failure();
     no_connection = x.no_connection();
@@ -162,7 +162,7 @@ void membership::state(std::uint64_t epoch, const epoch_horizon& x) {
 
 epoch_horizon membership::wait_for_end(std::uint64_t epoch, std::uint64_t step) {
   epoch_horizon known;
-  wait([&](const member& x, member::time) {
+  wait([&](const member& x) {
     known = x.known(epoch);
     return known.is_final || known.batches > step + 1;
   });

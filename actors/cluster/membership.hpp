@@ -48,8 +48,8 @@ public:
   template <class IsSo>
   void wait(IsSo is_so) {
     bool is_here = false;
-    const auto look = [&](const member& x, time now) {
-      is_here = is_so(x, now);
+    const auto look = [&](const member& x) {
+      is_here = answer(is_so, x);
       return is_here || is_other(x);
     };
     while (!wait_until(look, end_of_wait()))

@@ -8,12 +8,13 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <type_traits>
 #include <utility>
 
 namespace leat {
 
 /// A rank's member, which its actor (it hears and says) and its loader (it states and waits) share.
-/// Any thread.
+/// What is called with the member gets the time, too, if it has a second parameter. Any thread.
 class shared_member {
 public:
   using time = member::time;
@@ -36,7 +37,7 @@ public:
     take_note();
     version_.fetch_add(1, std::memory_order_release);
     changed_.notify_all();
-    return call(value_, now());
+    return answer(call, value_);
   }
   /// Differs once the actor has changed something. As long as it is the same, what a look has found
   /// still holds, except for the time: the loader need not take the lock for each batch.
@@ -54,16 +55,16 @@ public:
   template <class Call>
   auto look(Call call) {
     const mutex_lock lock{mutex_};
-    return call(std::as_const(value_), now());
+    return answer(call, std::as_const(value_));
   }
   /// Waits until `is_so`, which is asked again whenever the actor has changed something, and at the
   /// deadline: a lease runs out without a word. False if it is not so then.
   template <class IsSo>
   bool wait_until(IsSo is_so, std::chrono::steady_clock::time_point deadline) {
     const mutex_lock lock{mutex_};
-    while (!is_so(std::as_const(value_), now()))
+    while (!answer(is_so, std::as_const(value_)))
       if (!changed_.wait_until(mutex_, deadline))
-        return is_so(std::as_const(value_), now());
+        return answer(is_so, std::as_const(value_));
     return true;
   }
   /// What member::move_on takes over before the actor next says something, without the lock. Of no
@@ -75,6 +76,13 @@ public:
 
 protected:
   time now() const { return now_(); }
+  template <class Call, class Member>
+  auto answer(Call& call, Member& x) const {
+    if constexpr (std::is_invocable_v<Call&, Member&, time>)
+      return std::invoke(call, x, now());
+    else
+      return std::invoke(call, x);
+  }
 
 private:
   void take_note() LEAT_REQUIRES(mutex_) {

@@ -37,7 +37,7 @@ void wait_for_lease(membership& x) {
 }
 
 std::string reason_of(membership& x) {
-  return x.look([](const member& of, member::time) { return of.reason(); });
+  return x.look(&member::reason);
 }
 
 } // namespace
@@ -113,8 +113,7 @@ void shared_seat::sit() {
              "(LEAT_CLUSTER_JOB)");
       return;
     }
-    told_store_failures_ =
-        place.look([](const member& x, member::time) { return x.store_failures(); });
+    told_store_failures_ = place.look(&member::store_failures);
     try {
       return stand_at(*seat);
     } catch (const error& x) {
@@ -305,7 +304,7 @@ lease shared_seat::next_in_seat() {
                  .rows = counts.samples.get(),
                  .waited = counts.waits.sum()});
   if (mine.records->has_feeds())
-    if (const auto newest = place.look([](const member& x, member::time) { return x.stored(); }))
+    if (const auto newest = place.look(&member::stored))
       mine.records->heard_stored(sets_, *newest, options_.keep);
   auto batch = job.next();
   if (batch) {
@@ -345,7 +344,7 @@ void shared_seat::save(const std::string& directory, const job_progress& at) {
 
 void shared_seat::check_stored() {
   std::optional<std::string> why;
-  rank_->place()->look([&](const member& x, member::time) {
+  rank_->place()->look([&](const member& x) {
     if (x.store_failures() <= told_store_failures_)
       return;
     told_store_failures_ = x.store_failures();
@@ -383,7 +382,7 @@ void shared_seat::wait_saved() {
   wait_in_seat([&] {
     wait_for_saved(true);
     try {
-      place.wait([](const member& x, member::time) { return x.saved().empty(); });
+      place.wait([](const member& x) { return x.saved().empty(); });
     } catch (...) {
       wait_for_saved(false);
       throw;

@@ -75,8 +75,7 @@ struct rank_process {
 
   template <class IsSo>
   bool becomes(IsSo is_so) {
-    return place->wait_until([&](const member& x, member::time) { return is_so(x); },
-                             std::chrono::steady_clock::now() + 20s);
+    return place->wait_until(is_so, std::chrono::steady_clock::now() + 20s);
   }
 
   network_system& on;

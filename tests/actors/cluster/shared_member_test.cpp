@@ -26,11 +26,11 @@ TEST_CASE("what the trainer notes is said with the next beat, in the seat that i
   member::time now = 1s;
   const cluster_times times{.beat = 100ms};
   shared_member x{test::hello_of(1, 0), times, [&] { return now; }};
-  x.hear([](member& to, member::time) { to.on_connected(); });
+  x.hear([](member& to) { to.on_connected(); });
   const auto hello = next_beat(x, now, times.beat);
   x.hear([&](member& to, member::time at) { to.on_word(seat_for(to, 1, hello.number), at); });
-  REQUIRE(x.look([](const member& of, member::time) { return of.term(); }) == 1);
-  const auto let_go = x.look([](const member& of, member::time) { return of.hello().who.let_go; });
+  REQUIRE(x.look(&member::term) == 1);
+  const auto let_go = x.look([](const member& of) { return of.hello().who.let_go; });
   x.state([](member& to) { to.begin({0, 0}, 0); });
 
   const auto version = x.version();
