@@ -2,6 +2,7 @@
 
 #include "runtime/base/threads/begin_thread.hpp"
 
+#include <leat/order.hpp>
 #include <leat/pipeline_facts.hpp>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #include "tools/leat/training_job.hpp"
 
-#include <leat/order.hpp>
 #include <leat/pipeline_facts.hpp>
 #include <leat/snapshot.hpp>
 
