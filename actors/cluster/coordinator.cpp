@@ -13,16 +13,16 @@ namespace {
 
 using coordinator_ptr = coordinator_actor::stateful_pointer<coordinator_shell_state>;
 
-/// What does not fit in here was not sent by leat.
+/// More connections than these are not leat's.
 constexpr std::size_t most_connections = 100'000;
 
 void end(coordinator_ptr self, coordinator_end why) {
   if (self->state.config.ended)
     self->state.config.ended(why);
-  self->quit(); // and with it the store, once it has done what it was told
+  self->quit(); // and with it the store, once that has done all its commands
 }
 
-/// Who looks every second should see how the job has ended.
+/// An observer that looks every second should see how the job has ended.
 bool is_looked_at(coordinator_ptr self) {
   auto& state = self->state;
   const auto now = state.config.now();
@@ -53,10 +53,10 @@ void send_output(coordinator_ptr self, bool with_words = true) {
     end(self, coordinator_end::job_over);
 }
 
-/// A state directory that cannot be written is told once; what was to be done is tried again with
-/// the next beat or tick. Nothing is granted meanwhile for longer than it was certain, and nothing
-/// is said that may not be durable: whatever is not said now is said with the next beat. After
-/// anything else, which is not caught, the value may not be what it should: the coordinator ends.
+/// A state directory that cannot be written is reported once, and the call is tried again with the
+/// next beat or tick. Meanwhile the coordinator grants nothing for longer than it was certain, and
+/// says nothing that may not be durable: it answers with the next beat. Other exceptions are not
+/// caught, since the value may be wrong after them: the coordinator ends.
 template <class Call>
 void guarded(coordinator_ptr self, Call call) {
   auto& state = self->state;
@@ -77,8 +77,8 @@ const coordinator_shell_state::connection* source_of(coordinator_ptr self) {
   return found == all.end() || !found->second.is_known ? nullptr : &found->second;
 }
 
-/// Tells the value of those that have said hello. It begins with reading and writing the state
-/// directory: if that fails, all wait for the next try.
+/// Passes on the hellos that the value has not heard. That first reads and writes the state
+/// directory: if it fails, all wait for the next try.
 void introduce_all(coordinator_ptr self) {
   auto& state = self->state;
   if (!state.value)
@@ -109,7 +109,7 @@ void hear_hello(coordinator_ptr self, const cluster_hello& x) {
     self->monitor(from.to);
   }
   from.hello = x;
-  from.is_known = false; // the value knows whether it is said again
+  from.is_known = false; // the value decides whether this is a repetition
   introduce_all(self);
 }
 
@@ -145,7 +145,7 @@ coordinator_shell(coordinator_actor::stateful_pointer<coordinator_shell_state> s
   keep_until_end(self, std::move(alive));
   self->set_down_handler([self](const caf::down_msg& x) {
     if (x.source == self->state.store.address())
-      return end(self, coordinator_end::broken); // it would wait for its answers for ever
+      return end(self, coordinator_end::broken); // it would wait for the store's answers for ever
     guarded(self, [&] { forget(self, x.source); });
   });
   const auto tick = config.times.beat / 2;
@@ -175,7 +175,7 @@ coordinator_shell(coordinator_actor::stateful_pointer<coordinator_shell_state> s
         guarded(self, [&] {
           introduce_all(self);
           self->state.value->tick(self->state.config.now());
-          self->state.problem.clear(); // a tick tries all that is to be tried
+          self->state.problem.clear(); // a tick retries all that has failed
         });
         self->delayed_send(self, tick, tick_atom_v);
       },

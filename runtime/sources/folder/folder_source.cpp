@@ -2,7 +2,7 @@
 
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/operator_type.hpp"
-#include "runtime/sample/sample_access.hpp"
+#include "runtime/sample/source_access.hpp"
 #include "runtime/sources/folder/folder_files.hpp"
 #include "runtime/sources/folder/folder_index.hpp"
 #include "runtime/storage/local_store.hpp"
@@ -62,9 +62,9 @@ public:
 
 private:
   static void read_places(const folder_index& index, std::size_t image, sample& into) {
-    const auto places = sample_access::place_buffer(into, index.place_bytes(image));
+    const auto places = source_access::place_buffer(into, index.place_bytes(image));
     if (!places.empty() && index.read_places(image, places))
-      sample_access::set_places(into, "jpg", places);
+      source_access::set_places(into, "jpg", places);
   }
   static std::span<const std::byte> as_bytes(std::string_view text) {
     return std::as_bytes(std::span{text.data(), text.size()});

@@ -3,6 +3,7 @@
 #include "runtime/base/limits.hpp"
 #include "runtime/base/number_text.hpp"
 #include "runtime/sample/sample_access.hpp"
+#include "runtime/sample/source_access.hpp"
 #include "runtime/sources/reread_notice.hpp"
 #include "runtime/sources/stream_codes.hpp"
 #include "runtime/storage/mapped_store.hpp"
@@ -136,7 +137,7 @@ void line_source::read(const stream_record& record, sample& into) const {
   check(record);
   if (const auto* block = dynamic_cast<const line_block*>(record.surroundings.get())) {
     const auto line = line_in(*block->held, record);
-    sample_access::keep_alive(into, record.surroundings);
+    source_access::keep_alive(into, record.surroundings);
     into.count_read(line.size());
     return parse_line(
         format_, line, record, [&] { return part(record.unit); }, into);
@@ -154,7 +155,7 @@ void line_source::read(const stream_record& record, sample& into) const {
 
 bool line_source::read_with_others(const stream_record& record, std::span<std::byte> bytes,
                                    const sample& into) const {
-  auto* blocks = sample_access::blocks_of(into);
+  auto* blocks = source_access::blocks_of(into);
   const auto file = file_number(record.unit, ranges_);
   return blocks && bytes.size() <= record_blocks::largest_record && opener_.seekable(file)
          && blocks->read(opener_.files(), file, record.offset, bytes, is_near_,

@@ -2,7 +2,7 @@
 
 #include "runtime/base/xxh3.hpp"
 #include "runtime/pipeline/operator_type.hpp"
-#include "runtime/sample/sample_access.hpp"
+#include "runtime/sample/source_access.hpp"
 #include "runtime/sources/tar/tar_index.hpp"
 #include "runtime/storage/local_store.hpp"
 
@@ -134,12 +134,12 @@ private:
     std::size_t size = 0;
     for (const auto& x : fields)
       size += index.place_bytes(x);
-    auto places = sample_access::place_buffer(into, size);
+    auto places = source_access::place_buffer(into, size);
     for (const auto& x : fields) {
       const auto own = places.first(index.place_bytes(x));
       places = places.subspan(own.size());
       if (!own.empty() && index.read_places(x, own))
-        sample_access::set_places(into, index.name(x), own);
+        source_access::set_places(into, index.name(x), own);
     }
   }
 

@@ -65,7 +65,7 @@ std::string snapshots_of(const plan_graph& x) {
          + (others.empty() ? "" : ", apart from what these keep: " + listed(others));
 }
 
-/// A column for each branch that nothing has joined yet: "| o-'". All as wide.
+/// A column for each branch that has not been joined yet: "| o-'". All have the same width.
 std::vector<std::string> branch_marks(const plan_round& round) {
   std::vector<std::string> marks;
   std::size_t open = 0;
