@@ -115,23 +115,14 @@ void dispatcher_state::deal(const slot_ptr& slot) {
 }
 
 void dispatcher_state::take_back() {
-  while (const auto slot = in_flight_.take_aside())
-    if ((*slot)->holds_turns()) {
-      config_->order->close_turns(**slot);
-      (*slot)->release();
-      // One is kept: its rows name lanes, which after a rewind nobody else has.
-      if (turns_.free.empty())
-        turns_.free.push_back(*slot);
-    } else {
-      probed_.push_back(*slot);
-    }
-  std::erase_if(probed_, [this](const slot_ptr& slot) {
-    if (!config_->order->close_probe(*slot))
-      return false;
-    slot->release();
-    probes_.free.push_back(slot);
-    return true;
-  });
+  while (const auto slot = in_flight_.take_aside()) {
+    const bool is_turns = (*slot)->holds_turns();
+    is_turns ? config_->order->close_turns(**slot) : config_->order->close_probe(**slot);
+    (*slot)->release();
+    // Of turns one is kept: its rows name lanes, which after a rewind nobody else has.
+    if (!is_turns || turns_.free.empty())
+      (is_turns ? turns_ : probes_).free.push_back(*slot);
+  }
   work();
 }
 

@@ -113,8 +113,6 @@ private:
   /// Batches that were just opened, whose rows are not dealt yet.
   std::vector<slot_ptr> opened_;
   aside probes_;
-  /// Complete, but of lanes that are lent.
-  std::vector<slot_ptr> probed_;
   aside turns_;
   feed_watch feeds_;
   bool has_failed_ = false;

@@ -63,8 +63,9 @@ public:
     probe.run = run_;
     return order_->open_probe(probe, most);
   }
-  bool close_probe(batch_slot& slot) override {
-    return slot.run() != run_ || order_->close_probe(slot);
+  void close_probe(batch_slot& slot) override {
+    if (slot.run() == run_)
+      order_->close_probe(slot);
   }
   bool open_turns(planned_batch& turns, std::size_t workers) override {
     turns.run = run_;

@@ -37,8 +37,8 @@ public:
   // For pipelines whose operators probe content:
   /// Gives items that workers should probe, at most `most`. False if none wait.
   virtual bool open_probe(planned_batch& /*probe*/, std::size_t /*most*/) { return false; }
-  /// Takes over what the workers found. False: not as long as lanes of these items are lent.
-  virtual bool close_probe(batch_slot&) { return true; }
+  /// Takes over what the workers found.
+  virtual void close_probe(batch_slot&) {}
   // For orders that lend their lanes:
   /// Gives lanes that someone should run, one a row: see row_request::lane. Such a row is no item.
   /// If there are no fewer lanes than `workers`, who runs one also probes its items. False if no

@@ -94,7 +94,7 @@ void inline_order::probe_one() {
 }
 
 void inline_order::end_probe() {
-  (void)order_->close_probe(probe_); // no lane is ever lent
+  order_->close_probe(probe_);
   probe_.release();
   has_begun_probe_ = false;
 }

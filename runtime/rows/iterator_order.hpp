@@ -49,7 +49,7 @@ public:
   bool open_probe(planned_batch& probe, std::size_t most) override {
     return lanes_.open_probe(probe, most);
   }
-  bool close_probe(batch_slot& slot) override { return lanes_.close_probe(slot); }
+  void close_probe(batch_slot& slot) override { lanes_.close_probe(slot); }
   bool open_turns(planned_batch& turns, std::size_t workers) override;
   void close_turns(batch_slot& slot) override { lanes_.close_turns(slot); }
   void wake() override { lanes_.wake(); }

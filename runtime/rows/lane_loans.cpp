@@ -70,13 +70,9 @@ bool lane_loans::open_probe(planned_batch& probe, std::size_t most) {
   return true;
 }
 
-bool lane_loans::close_probe(batch_slot& slot) {
-  for (std::size_t i = 0; i < slot.num_rows(); ++i)
-    if (place_at(slot.request(i).position).is_lent)
-      return false;
+void lane_loans::close_probe(batch_slot& slot) {
   for (std::size_t i = 0; i < slot.num_rows(); ++i)
     place_at(slot.request(i).position).lane->put(slot.request(i), slot.result(i));
-  return true;
 }
 
 bool lane_loans::open_turns(planned_batch& turns, std::size_t workers) {

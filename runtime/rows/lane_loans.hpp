@@ -38,7 +38,7 @@ public:
 
   // As in batch_order:
   bool open_probe(planned_batch& probe, std::size_t most);
-  bool close_probe(batch_slot& slot);
+  void close_probe(batch_slot& slot);
   bool open_turns(planned_batch& turns, std::size_t workers);
   void close_turns(batch_slot& slot);
   void wake();

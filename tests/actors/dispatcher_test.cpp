@@ -55,10 +55,7 @@ public:
     probe.rows = 0; // complete at once
     return true;
   }
-  bool close_probe(batch_slot&) override {
-    check("close_probe");
-    return true;
-  }
+  void close_probe(batch_slot&) override { check("close_probe"); }
 
 private:
   void check(const std::string& where) const {

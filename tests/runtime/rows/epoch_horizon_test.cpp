@@ -144,7 +144,7 @@ private:
   void close(std::size_t i) {
     for (std::size_t row = 0; row < probes_[i]->num_rows(); ++row)
       function_.run(probes_[i]->request(row), {}, probes_[i]->result(row));
-    (void)order_->close_probe(*probes_[i]);
+    order_->close_probe(*probes_[i]);
     probes_.erase(probes_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 
