@@ -71,8 +71,14 @@ bool lane_loans::open_probe(planned_batch& probe, std::size_t most) {
 }
 
 void lane_loans::close_probe(batch_slot& slot) {
-  for (std::size_t i = 0; i < slot.num_rows(); ++i)
-    place_at(slot.request(i).position).lane->put(slot.request(i), slot.result(i));
+  for (std::size_t i = 0; i < slot.num_rows(); ++i) {
+    const auto& asked = slot.request(i);
+    auto& found = slot.result(i);
+    if (auto& x = place_at(asked.position); x.is_lent)
+      x.found.emplace_back(asked, std::move(found));
+    else
+      x.lane->put(asked, found);
+  }
 }
 
 bool lane_loans::open_turns(planned_batch& turns, std::size_t workers) {
@@ -103,6 +109,9 @@ void lane_loans::close_turns(batch_slot& slot) {
     --lent_;
     if (const auto& failure = slot.result(i).failure)
       x.lane->fail(*failure);
+    for (auto& [asked, found] : x.found)
+      x.lane->put(asked, found);
+    x.found.clear();
     if (std::exchange(x.begins, false))
       begin_lane(*x.lane, epoch_);
     if (x.lane->feed() && x.wakes != wakes_) // the record came after the lane had asked for it

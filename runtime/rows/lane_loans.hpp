@@ -52,6 +52,8 @@ private:
     bool begins = false;
     /// The value of `wakes_` when it was lent.
     std::uint64_t wakes = 0;
+    /// What others found in its items meanwhile.
+    std::vector<std::pair<row_request, row_result>> found = {};
   };
 
   place& place_at(std::uint64_t position) { return places_[position % lanes_ / world_size_]; }

@@ -171,6 +171,8 @@ row_worker::verdict row_worker::run_turns(batch_slot& slot, std::size_t n, RowAt
     } catch (...) {
       slot.result(row).failure = error_in_flight(errc::io, {.stage = "iterators"});
     }
+    if (plan->cancelled->load(std::memory_order_relaxed)) // else it would be lent again and again
+      return verdict::cancelled;
     const auto end = steady_ns();
     add_alone(record->busy_ns, end - begin);
     add_alone(record->iterating_ns, end - begin);

@@ -228,7 +228,10 @@ TEST_CASE_METHOD(masked, "iterators: what kills every worker fails the batch tha
       REQUIRE(failed <= position / 8);
       for (std::size_t i = 0; i < failed; ++i)
         REQUIRE(x.results()[i] == expected[i]);
-      REQUIRE(x.failures()[failed]->code() == errc::worker_lost);
+      const auto& failure = *x.failures()[failed];
+      REQUIRE(failure.code() == errc::worker_lost);
+      REQUIRE(failure.details().stage == "worker");
+      REQUIRE(failure.details().sample.starts_with("at position "));
       check_end(x);
     }
 }
