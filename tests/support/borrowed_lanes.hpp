@@ -53,7 +53,7 @@ struct borrowed_lanes {
   }
   void run(batch_slot& slot) const {
     if (slot.holds_turns())
-      REQUIRE(worker->run(slot, 0, slot.num_rows()) == row_worker::verdict::batch_complete);
+      REQUIRE(worker->run(slot, 0, slot.num_rows()) == row_worker::verdict::complete);
     for (std::size_t i = 0; i < slot.num_rows() && !slot.holds_turns(); ++i)
       worker->function->run(slot.request(i), {}, slot.result(i));
   }
