@@ -5,6 +5,7 @@
 #include "runtime/order/iterators/edge.hpp"
 #include "runtime/order/sample_key.hpp"
 #include "runtime/rows/row_id.hpp"
+#include "runtime/storage/object_store.hpp"
 
 #include <leat/order.hpp>
 
@@ -52,15 +53,21 @@ void row_runner::count_read(std::uint64_t bytes) noexcept {
 void row_runner::expect(const row_request& next) noexcept {
   if (!maker_ || last_bytes_ < fewest_expected)
     return;
+  expected_.clear();
   try {
-    if (plan_->shape.is_indexed)
-      maker_->expect({.item = next.own.item, .epoch = next.own.epoch});
-    else
-      maker_->expect(next.edge ? *plan_->samples->edges[*next.edge].input
-                               : *plan_->samples->iterator,
-                     next.what);
+    if (auto* from = locate(next); from && !expected_.empty())
+      from->expect(expected_[0].file, expected_[0].offset, expected_[0].size);
   } catch (...) { // the row itself will say what is wrong
   }
+}
+
+stored_objects* row_runner::locate(const row_request& row) {
+  const auto& samples = *plan_->samples;
+  if (plan_->shape.is_indexed)
+    return samples.items->locate({.item = row.own.item, .epoch = row.own.epoch}, maker_->orders(),
+                                 expected_);
+  item_reader from{row.what};
+  return (row.edge ? *samples.edges[*row.edge].input : *samples.iterator).locate(from, expected_);
 }
 
 void row_runner::run_together(std::span<const work> rows) {

@@ -183,8 +183,8 @@ public:
   /// Reads an item that was restored without its content, and says what to attach to it.
   virtual void recall(item_reader& from, restored_content& to) const = 0;
 
-  /// A hint: this item is made after the one that the thread is about to make.
-  virtual void expect(item_reader&) const {}
+  /// As indexed_form::locate.
+  virtual stored_objects* locate(item_reader&, std::vector<extent>&) const { return nullptr; }
 
   /// For errors: appends the files that a lane reads, as far as they are known.
   virtual void add_files(std::uint64_t /*lane*/, std::uint64_t /*lanes*/, const lap&,

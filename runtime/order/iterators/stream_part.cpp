@@ -162,9 +162,8 @@ public:
     to.push_back({begin, from.place(), recalls_.add(unit, std::move(record), read_)});
   }
 
-  void expect(item_reader& from) const override {
-    if (!keeps_content_) // otherwise it has been read, mostly
-      data_->expect(record_of(from));
+  stored_objects* locate(item_reader& from, std::vector<extent>& into) const override {
+    return data_->locate(record_of(from), into);
   }
 
 private:
