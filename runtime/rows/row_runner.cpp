@@ -15,9 +15,9 @@ namespace leat {
 
 namespace {
 
-/// A sample that another thread takes comes from that core's caches, and its memory goes back
-/// there: so many times as many bytes are made again at the same cost.
-constexpr std::size_t dearer_elsewhere = 64;
+/// A sample that another thread takes comes from this core's caches, and its memory goes back here:
+/// for the cost of one byte that is kept so, so many can be made again.
+constexpr std::size_t cost_of_kept_byte = 64;
 
 /// To find smaller records a row ahead costs more than to wait for their bytes.
 constexpr std::uint64_t fewest_expected = 512;
@@ -213,8 +213,8 @@ void row_runner::probe_item(const row_request& row, sighting& seen) {
     seen.made = std::move(kept);
     return;
   }
-  const auto dear = is_in_one_thread_ ? 1 : dearer_elsewhere;
-  if ((sample_access::bytes_of_fields(sample_) + dear - 1) / dear <= edge.made_again)
+  const auto cost = is_in_one_thread_ ? 1 : cost_of_kept_byte;
+  if ((sample_access::bytes_of_fields(sample_) + cost - 1) / cost <= edge.made_again)
     return;
   auto kept = made_->take();
   kept->sample_key = sample_key;

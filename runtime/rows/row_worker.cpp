@@ -12,7 +12,8 @@ namespace leat {
 
 namespace {
 
-constexpr std::size_t groups_a_look = 8;
+/// Of so many groups of the smallest rows, one is measured.
+constexpr std::size_t groups_per_measurement = 8;
 
 /// Rows of a slot that are done. They are counted together, because all cores share the counter.
 class done_rows {
@@ -80,8 +81,8 @@ row_worker::verdict row_worker::run_group(batch_slot& slot, std::size_t n, RowAt
   if (begin == 0)
     record->since_ns.store(begin = steady_ns(), std::memory_order_relaxed);
   // Among groups of the smallest rows only one in a few is measured.
-  const bool is_measured = n < group_size::largest || ++unmeasured_ == groups_a_look;
-  const auto weight = n < group_size::largest ? n : n * groups_a_look;
+  const bool is_measured = n < group_size::largest || ++unmeasured_ == groups_per_measurement;
+  const auto weight = n < group_size::largest ? n : n * groups_per_measurement;
   if (is_measured)
     unmeasured_ = 0;
   done_rows done{slot};
