@@ -123,6 +123,39 @@ cluster_status status_of(coordinator_ptr self) {
           .job = state.config.job};
 }
 
+caf::result<cluster_status> look(coordinator_ptr self, const std::string& token) {
+  if (token != self->state.config.token)
+    return caf::sec::invalid_argument;
+  self->state.looked = self->state.config.now();
+  return status_of(self);
+}
+
+/// Passes a beat or a part on, unless its sender is not known.
+template <class Message>
+void pass_on(coordinator_ptr self, const Message& x,
+             void (coordinator::*to)(source_id, const Message&, coordinator::time)) {
+  const auto& state = self->state;
+  if (const auto* from = source_of(self))
+    guarded(self, [&] { ((*state.value).*to)(from->number, x, state.config.now()); });
+}
+
+void hear_stored(coordinator_ptr self, const job_position& at, const std::string& why_not) {
+  const auto& value = self->state.value;
+  if (value && why_not.empty())
+    value->on_stored(at);
+  else if (value)
+    value->on_not_stored(at, why_not);
+}
+
+void tick(coordinator_ptr self) {
+  guarded(self, [&] {
+    introduce_all(self);
+    self->state.value->tick(self->state.config.now());
+    self->state.problem.clear(); // a tick retries all that has failed
+  });
+  self->delayed_send(self, self->state.config.times.beat / 2, tick_atom_v);
+}
+
 void forget(coordinator_ptr self, const caf::actor_addr& who) {
   auto& state = self->state;
   const auto found = state.connections.find(who);
@@ -134,6 +167,12 @@ void forget(coordinator_ptr self, const caf::actor_addr& who) {
   state.connections.erase(found);
 }
 
+void lose(coordinator_ptr self, const caf::actor_addr& who) {
+  if (who == self->state.store.address())
+    return end(self, coordinator_end::broken); // it would wait for the store's answers for ever
+  guarded(self, [&] { forget(self, who); });
+}
+
 } // namespace
 
 coordinator_actor::behavior_type
@@ -143,48 +182,17 @@ coordinator_shell(coordinator_actor::stateful_pointer<coordinator_shell_state> s
   self->state.store = config.make_store(self);
   self->monitor(self->state.store);
   keep_until_end(self, std::move(alive));
-  self->set_down_handler([self](const caf::down_msg& x) {
-    if (x.source == self->state.store.address())
-      return end(self, coordinator_end::broken); // it would wait for the store's answers for ever
-    guarded(self, [&] { forget(self, x.source); });
-  });
-  const auto tick = config.times.beat / 2;
+  self->set_down_handler([self](const caf::down_msg& x) { lose(self, x.source); });
   self->send(self, tick_atom_v);
   return {
       [self](const cluster_hello& x) { guarded(self, [&] { hear_hello(self, x); }); },
-      [self](const cluster_beat& x) {
-        if (const auto* from = source_of(self))
-          guarded(self,
-                  [&] { self->state.value->on_beat(from->number, x, self->state.config.now()); });
-      },
-      [self](const cluster_part& x) {
-        if (const auto* from = source_of(self))
-          guarded(self,
-                  [&] { self->state.value->on_part(from->number, x, self->state.config.now()); });
-      },
+      [self](const cluster_beat& x) { pass_on(self, x, &coordinator::on_beat); },
+      [self](const cluster_part& x) { pass_on(self, x, &coordinator::on_part); },
       [self](stored_atom, std::uint64_t epoch, std::uint64_t step, const std::string& why_not) {
-        guarded(self, [&] {
-          const job_position at{epoch, step};
-          if (self->state.value && why_not.empty())
-            self->state.value->on_stored(at);
-          else if (self->state.value)
-            self->state.value->on_not_stored(at, why_not);
-        });
+        guarded(self, [&] { hear_stored(self, {epoch, step}, why_not); });
       },
-      [self, tick](tick_atom) {
-        guarded(self, [&] {
-          introduce_all(self);
-          self->state.value->tick(self->state.config.now());
-          self->state.problem.clear(); // a tick retries all that has failed
-        });
-        self->delayed_send(self, tick, tick_atom_v);
-      },
-      [self](look_atom, const std::string& token) -> caf::result<cluster_status> {
-        if (token != self->state.config.token)
-          return caf::sec::invalid_argument;
-        self->state.looked = self->state.config.now();
-        return status_of(self);
-      },
+      [self](tick_atom) { tick(self); },
+      [self](look_atom, const std::string& token) { return look(self, token); },
   };
 }
 

@@ -168,44 +168,50 @@ void dial(member_ptr self) {
           });
 }
 
+void hear(member_ptr self, const cluster_word& x) {
+  self->state.config.place->hear([&](member& place, member::time now) { place.on_word(x, now); });
+  say(self);
+}
+
+void tick(member_ptr self) {
+  auto& state = self->state;
+  const auto pause = state.config.beat / ticks_per_beat;
+  // Leases may have run out.
+  state.config.place->hear([](member& x, member::time now) { x.on_tick(now); });
+  if (state.ticks++ % ticks_per_beat == 0)
+    look_around(self);
+  greet_again(self);
+  leave_the_silent(self);
+  say(self);
+  if (!state.coordinator && !state.is_dialing) {
+    state.pause -= std::chrono::duration_cast<std::chrono::milliseconds>(pause);
+    if (state.pause <= 0ms)
+      dial(self);
+  }
+  self->delayed_send(self, pause, tick_atom_v);
+}
+
+void lose(member_ptr self, const caf::actor_addr& who) {
+  auto& state = self->state;
+  if (!state.coordinator || who != state.coordinator.address())
+    return;
+  state.coordinator = nullptr;
+  state.config.local = nullptr; // another one has taken over
+  dial(self);
+}
+
 } // namespace
 
 member_actor::behavior_type member_shell(member_actor::stateful_pointer<member_state> self,
                                          const member_config& config, gate_token alive) {
   self->state.config = config;
   keep_until_end(self, std::move(alive));
-  self->set_down_handler([self](const caf::down_msg& x) {
-    if (!self->state.coordinator || x.source != self->state.coordinator.address())
-      return;
-    self->state.coordinator = nullptr;
-    self->state.config.local = nullptr; // another one has taken over
-    dial(self);
-  });
-  const auto tick = config.beat / ticks_per_beat;
+  self->set_down_handler([self](const caf::down_msg& x) { lose(self, x.source); });
   self->send(self, tick_atom_v);
   return {
-      [self](const cluster_word& x) {
-        self->state.config.place->hear(
-            [&](member& place, member::time now) { place.on_word(x, now); });
-        say(self);
-      },
+      [self](const cluster_word& x) { hear(self, x); },
       [self](say_atom) { say(self); },
-      [self, tick](tick_atom) {
-        auto& state = self->state;
-        // Leases may have run out.
-        state.config.place->hear([](member& x, member::time now) { x.on_tick(now); });
-        if (state.ticks++ % ticks_per_beat == 0)
-          look_around(self);
-        greet_again(self);
-        leave_the_silent(self);
-        say(self);
-        if (!state.coordinator && !state.is_dialing) {
-          state.pause -= std::chrono::duration_cast<std::chrono::milliseconds>(tick);
-          if (state.pause <= 0ms)
-            dial(self);
-        }
-        self->delayed_send(self, tick, tick_atom_v);
-      },
+      [self](tick_atom) { tick(self); },
   };
 }
 
