@@ -21,7 +21,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr const char* in_iterators_thread = "in the iterators' thread";
 constexpr std::chrono::hours no_limit{24};
 /// For functions that are asked to end with their loader.
 constexpr std::chrono::milliseconds grace{3000};
@@ -37,8 +36,7 @@ std::size_t rows_per_probe(const engine_parts& parts) {
 
 actor_engine::actor_engine(actor_host& host, engine_parts parts, const loader_options& options)
     : system_(host.system()), plan_(parts.plan), crew_(parts.crew), metrics_(parts.metrics),
-      calls_(parts.calls), stuck_after_(options.stuck_after),
-      ahead_(*plan_->layout, parts.rows, options.prefetch),
+      stuck_after_(options.stuck_after), ahead_(*plan_->layout, parts.rows, options.prefetch),
       slots_(plan_->layout, parts.rows, *metrics_, parts.memory) {
   const auto config = config_for(host, parts, options);
   actors_ = spawn_pipeline(host.system(), config,
@@ -50,13 +48,13 @@ dispatcher_config actor_engine::config_for(actor_host& host, engine_parts& parts
   return {.order = std::move(parts.order),
           .policy = {plan_->shape.lanes, options.world_size, options.dispatch},
           .rows_a_probe = rows_per_probe(parts),
+          .lanes = static_cast<std::size_t>(plan_->shape.lanes),
           .feeds = plan_->samples->feeds,
           .workers = options.workers,
           .make_worker =
               [this](std::size_t number, bool replaces) {
                 return crew_->make(plan_, number, replaces, gate_token{lives_});
               },
-          .detached = !plan_->shape.is_indexed,
           .threads = &host.threads(),
           .alive = lives_,
           .metrics = metrics_.get(),
@@ -78,37 +76,35 @@ slot_ptr actor_engine::next_slot() {
   if (auto slot = ready_->try_pop())
     return std::move(*slot);
   const auto begin = steady_ns();
-  call_watch iterators;
-  (void)iterators.look(*calls_, begin, 0); // which call is running, if any
   for (;;) {
     if (*plan_->cancelled) // perhaps before there was an engine to interrupt
       throw_interrupted();
-    // Workers and iterators may be idle while the batch is still on its way: then there is no one
-    // to name.
-    auto slot = ready_->pop_until(std::min(stuck_at(iterators), end_of_patience()));
+    // Workers may be idle while the batch is still on its way: then there is no one to name.
+    auto slot = ready_->pop_until(std::min(stuck_at(), end_of_patience()));
     if (slot) {
       metrics_->waited(begin, steady_ns(), (*slot)->plan().epoch, (*slot)->plan().step);
       return std::move(*slot);
     }
     check_patience();
-    if (const auto problem = stuck(iterators))
+    if (const auto problem = stuck())
       throw error(*problem);
   }
 }
 
 error actor_engine::stuck_error(const worker_record& record) const {
-  return stuck_row(*plan_, record, "on worker " + std::to_string(record.number), stuck_after_);
+  const auto where = "on worker " + std::to_string(record.number);
+  const auto call = record.calls.running();
+  return call ? stuck_call(*call, where, stuck_after_)
+              : stuck_row(*plan_, record, where, stuck_after_);
 }
 
-std::optional<error> actor_engine::stuck(call_watch& iterators) const {
+std::optional<error> actor_engine::stuck() const {
   const auto limit = std::chrono::nanoseconds{stuck_after_}.count();
   if (limit == 0)
     return {};
   const auto now = steady_ns();
   if (const auto record = crew_->board().busy_since_before(now - limit))
     return stuck_error(*record);
-  if (const auto call = iterators.look(*calls_, now, limit))
-    return stuck_call(*call, in_iterators_thread, stuck_after_);
   return {};
 }
 
@@ -178,11 +174,11 @@ void actor_engine::resize(std::size_t workers) {
 }
 
 /// When something can be said to hang: what runs longest is what does.
-steady_clock::time_point actor_engine::stuck_at(const call_watch& iterators) const {
+steady_clock::time_point actor_engine::stuck_at() const {
   if (stuck_after_.count() == 0)
     return steady_clock::now() + no_limit;
-  const auto oldest = std::min(crew_->board().oldest_start_ns(), iterators.since_ns());
-  return steady_clock::time_point{std::chrono::nanoseconds{oldest}} + stuck_after_;
+  return steady_clock::time_point{std::chrono::nanoseconds{crew_->board().oldest_start_ns()}}
+         + stuck_after_;
 }
 
 bool actor_engine::shutdown() noexcept {
@@ -192,26 +188,19 @@ bool actor_engine::shutdown() noexcept {
       return !has_given_up_;
     send_exit(actors_);
   }
-  call_watch iterators;
-  (void)iterators.look(*calls_, steady_ns(), 0);
   // What was said to hang may still return.
-  const auto end_of_wait = [&] {
-    return std::max(steady_clock::now() + grace, stuck_at(iterators));
-  };
+  const auto end_of_wait = [&] { return std::max(steady_clock::now() + grace, stuck_at()); };
   while (!lives_->wait_until_none(end_of_wait()))
     try {
-      if (const auto problem = stuck(iterators)) {
+      if (const auto problem = stuck()) {
         notice(std::string{"loader: abandoned, with its thread, as it does not return: "}
                + problem->what());
         has_given_up_ = true;
         return false;
       }
       const auto record = crew_->board().busy_since_before(steady_ns());
-      const auto call = calls_->running();
       notice(std::string{"loader: still waiting for this to end: "}
-             + (record ? stuck_error(*record).what()
-                : call ? stuck_call(*call, in_iterators_thread, stuck_after_).what()
-                       : "an actor that has not stopped"));
+             + (record ? stuck_error(*record).what() : "an actor that has not stopped"));
     } catch (...) { // no memory for the text
     }
   while (ready_->try_pop()) // slots of batches that will not be fetched

@@ -47,15 +47,14 @@ private:
   template <class Call>
   void telling(Call call);
   error stuck_error(const worker_record& record) const;
-  /// The function that a worker or the iterators have not returned from in time, if there is one.
-  std::optional<error> stuck(call_watch& iterators) const;
-  std::chrono::steady_clock::time_point stuck_at(const call_watch& iterators) const;
+  /// The function that a worker has not returned from in time, if there is one.
+  std::optional<error> stuck() const;
+  std::chrono::steady_clock::time_point stuck_at() const;
 
   caf::actor_system& system_;
   const std::shared_ptr<const job_plan> plan_;
   const std::shared_ptr<worker_crew> crew_;
   const std::shared_ptr<job_metrics> metrics_;
-  const std::shared_ptr<call_record> calls_;
   const std::chrono::milliseconds stuck_after_;
   /// Used by the thread that calls next().
   prefetch_depth ahead_;

@@ -51,9 +51,9 @@ public:
   virtual slot_ptr next() = 0;
   /// Takes a slot back for a later batch. Any thread, also after shutdown().
   virtual void recycle(slot_ptr slot) = 0;
-  /// Work left over from epochs before this one is not needed.
+  /// Epochs before this one are over: work that is left of them is not needed.
   virtual void begin_epoch(std::uint64_t epoch) = 0;
-  /// The job starts over, as this run of it. Slots of earlier runs may still come.
+  /// The job starts over: `run` is its new number. Slots of earlier runs may still arrive.
   virtual void rewind(std::uint64_t run) = 0;
   /// Not for an engine without workers.
   virtual void resize(std::size_t workers) = 0;

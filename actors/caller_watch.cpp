@@ -54,7 +54,8 @@ void caller_watch::end() {
 }
 
 void caller_watch::look() {
-  // The text is made from copies: the program's own function, which gives ids, may take its time.
+  // The text is made from copies, without the lock: a function of the user's, which gives ids, may
+  // take long.
   std::shared_ptr<const job_plan> plan;
   doing records;
   bool is_row_stuck = false;

@@ -26,11 +26,11 @@ public:
   caller_watch(const caller_watch&) = delete;
   caller_watch& operator=(const caller_watch&) = delete;
 
-  /// From now on the caller's thread makes rows of this plan, as the two records say.
+  /// From now on the caller's thread makes rows of this plan; the two records say what it does.
   void look_at(std::shared_ptr<const job_plan> plan, const doing& records);
   /// The caller's thread makes no rows any more.
   void look_away();
-  /// As look_away(), for good. Any thread.
+  /// Like look_away(), but for good. Any thread.
   void end();
 
 private:

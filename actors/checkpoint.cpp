@@ -21,7 +21,7 @@ save_report store(const save_request& request) noexcept {
     } catch (...) {
       throw error_in_flight(errc::io, {.stage = "snapshot", .file = request.directory});
     }
-  } catch (...) { // also of too little memory to say where
+  } catch (...) { // perhaps there is no memory even for the text
     report.problem = error_in_flight(errc::io, {.stage = "snapshot"});
   }
   return report;

@@ -25,11 +25,11 @@ struct save_request {
   std::uint64_t keep = 1;
 };
 
-/// What became of it.
+/// What became of a save_request.
 struct save_report {
   /// Nothing if the part is safe on the disk.
   std::optional<error> problem;
-  /// Where the oldest set that is left stands, if older ones were removed.
+  /// The place of the oldest set that is left, if older ones were removed.
   std::optional<job_position> oldest;
   /// When it was begun and done, by the steady clock.
   std::int64_t begin_ns = 0;
@@ -37,7 +37,7 @@ struct save_report {
   std::uint64_t bytes = 0;
 };
 
-/// Writes the part. What goes wrong is reported, not thrown, also where there is no memory.
+/// Writes the part. Failures, lack of memory included, are reported and not thrown.
 save_report store(const save_request& request) noexcept;
 
 struct checkpoint_state {

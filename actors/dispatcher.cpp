@@ -1,229 +1,210 @@
 #include "actors/dispatcher.hpp"
 
 #include "actors/caf/keep_until_end.hpp"
+#include "actors/caf/state_call.hpp"
 #include "runtime/base/error_in_flight.hpp"
-#include "runtime/sample/live_source.hpp"
 
 #include <caf/actor_cast.hpp>
-#include <caf/send.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 
 namespace leat {
 
-namespace {
-
-using dispatcher_ptr = dispatcher_actor::stateful_pointer<dispatcher_state>;
-
-/// Spawns worker number n and tells the batcher before anything is dealt to it.
-dispatcher_state::member spawn_worker(dispatcher_ptr self, const dispatcher_config& config,
-                                      std::size_t number, bool replaces) {
-  auto needs = config.make_worker(number, replaces);
+dispatcher_state::member dispatcher_state::spawn_worker(std::size_t number, bool replaces) {
+  auto needs = config_->make_worker(number, replaces);
   const auto id = needs.record->id;
-  const auto name = "worker " + std::to_string(number);
+  const auto stage = "worker " + std::to_string(number);
+  const auto self = caf::actor_cast<dispatcher_actor>(self_);
   const worker_actor handle =
-      config.threads
-          ? spawn_in(own_thread::begin(self->system(), *config.threads, name, others_run::here),
-                     name, config.failed, worker, std::move(needs), self->state.batcher)
-          : spawn_watched(self->system(), name, config.failed, worker, std::move(needs),
-                          self->state.batcher);
-  self->send(self->state.batcher, watch_atom_v, id, handle);
+      config_->threads
+          ? spawn_in(own_thread::begin(self_->system(), *config_->threads, stage, others_run::here),
+                     stage, config_->failed, worker, std::move(needs), batcher_, self)
+          : spawn_watched(self_->system(), stage, config_->failed, worker, std::move(needs),
+                          batcher_, self);
+  self_->monitor(handle);
   return {id, handle, prepared_exit{handle}};
 }
 
-void resize(dispatcher_ptr self, const dispatcher_config& config, std::size_t n) {
-  auto& workers = self->state.workers;
-  while (workers.size() < n)
-    workers.push_back(spawn_worker(self, config, workers.size(), false));
-  while (workers.size() > n) {
-    self->send(workers.back().handle, retire_atom_v);
-    workers.pop_back();
+void dispatcher_state::start(const batcher_actor& batcher) {
+  batcher_ = batcher;
+  resize(config_->workers);
+  feeds_.begin(config_->feeds, caf::actor_cast<dispatcher_actor>(self_), config_->failed);
+}
+
+void dispatcher_state::resize(std::uint64_t n) {
+  while (workers_.size() < n)
+    workers_.push_back(spawn_worker(workers_.size(), false));
+  while (workers_.size() > n) {
+    self_->send(workers_.back().handle, retire_atom_v);
+    retired_.push_back(std::move(workers_.back()));
+    workers_.pop_back();
   }
 }
 
-void send_rows(dispatcher_ptr self, const slot_ptr& slot) {
-  auto& state = self->state;
-  auto chunks = state.policy->deal(slot, state.ids());
+void dispatcher_state::send_rows(const slot_ptr& slot) {
+  in_flight_.begin(slot);
+  std::vector<std::uint32_t> ids;
+  for (const auto& x : workers_)
+    ids.push_back(x.id);
+  auto chunks = config_->policy.deal(slot, ids);
   for (std::size_t i = 0; i < chunks.size(); ++i)
     if (chunks[i].claims || !chunks[i].rows.empty())
-      self->send(state.workers[i].handle, std::move(chunks[i]));
+      self_->send(workers_[i].handle, std::move(chunks[i]));
 }
 
-/// False if iterators do not know the batch yet.
-bool deal_batch(dispatcher_ptr self, const slot_ptr& slot) {
-  auto& state = self->state;
-  auto& next = state.next;
+/// Opens the slot as the next batch. False if iterators do not know it yet.
+bool dispatcher_state::open_batch(const slot_ptr& slot) {
   try {
-    if (!state.order->open(next))
+    if (!config_->order->open(next_))
       return false;
   } catch (...) {
-    next.plan = failed_batch(error_in_flight(errc::io, {.stage = "dispatcher"}));
-    next.rows = 0;
+    next_.plan = failed_batch(error_in_flight(errc::io, {.stage = name}));
+    next_.rows = 0;
   }
-  const bool is_empty = next.rows == 0;
-  slot->open(next, state.policy->claims());
+  const bool is_empty = next_.rows == 0;
+  slot->open(next_, config_->policy.claims());
   if (is_empty)
-    self->send(state.batcher, complete_atom_v, slot);
+    self_->send(batcher_, complete_atom_v);
   else
-    send_rows(self, slot);
+    opened_.push_back(slot);
   return true;
 }
 
-/// False if no item waits to be probed.
-bool deal_probe(dispatcher_ptr self) {
-  auto& state = self->state;
-  if (state.free_probes.empty())
-    state.free_probes.push_back(
-        std::make_shared<batch_slot>(std::make_shared<batch_layout>(), state.rows_a_probe));
-  if (!state.order->open_probe(state.next, state.rows_a_probe))
+/// Has workers probe items, or run the lanes that are to run. False if there is nothing to do.
+bool dispatcher_state::deal_aside(aside& from) {
+  const bool is_turns = &from == &turns_;
+  const auto rows = is_turns ? config_->lanes : config_->rows_a_probe;
+  if (from.free.empty())
+    from.free.push_back(std::make_shared<batch_slot>(std::make_shared<batch_layout>(), rows));
+  auto& order = *config_->order;
+  if (is_turns ? !order.open_turns(from.next, workers_.size()) : !order.open_probe(from.next, rows))
     return false;
-  auto slot = std::move(state.free_probes.back());
-  state.free_probes.pop_back();
-  slot->open(state.next, state.policy->claims());
-  // Sent before any worker can tell the batcher that it is done.
-  self->send(state.batcher, probe_atom_v, slot);
-  send_rows(self, slot);
+  const auto slot = std::move(from.free.back());
+  from.free.pop_back();
+  slot->open(from.next, config_->policy.claims());
+  send_rows(slot);
   return true;
 }
 
-/// Deals everything that is known.
-void work(dispatcher_ptr self) {
-  auto& state = self->state;
-  const auto begin = state.metrics ? steady_ns() : 0;
-  while (!state.waiting.empty() && deal_batch(self, state.waiting.front()))
-    state.waiting.pop_front();
-  while (deal_probe(self))
-    ;
-  if (!state.waiting.empty() && state.order->wants_to_run())
-    self->send(self, run_atom_v);
-  if (state.metrics)
-    state.metrics->dealt(begin, steady_ns());
-}
-
-/// Fills the place of a worker that is gone, and names its heir.
-void replace(dispatcher_ptr self, const dispatcher_config& config, std::uint32_t dead) {
-  auto& workers = self->state.workers;
-  // A worker that was retired leaves no place to fill: any other worker inherits.
-  const auto at = self->state.find(dead);
-  if (at)
-    workers[*at] = spawn_worker(self, config, *at, true);
-  const auto& heir = workers[at.value_or(0)];
-  self->send(self->state.batcher, inherit_atom_v, dead, heir.id, heir.handle);
-}
-
-void listen_to_feeds(dispatcher_ptr self, const dispatcher_config& config) {
-  auto& state = self->state;
-  const auto handle = caf::actor_cast<dispatcher_actor>(self);
-  for (const auto& x : config.feeds)
-    state.hang_up.push_back(
-        x->on_change([handle, is_called = state.is_called, failed = config.failed] {
-          try {
-            if (!is_called->exchange(true))
-              caf::anon_send(handle, run_atom_v);
-          } catch (...) { // in the feed's thread, which cannot do anything about it
-            if (failed)
-              failed(error_in_flight(errc::io, {.stage = "iterators"}));
-          }
-        }));
-}
-
-/// Runs a handler. An exception becomes the loader's error; if it killed the actor, its text would
-/// be lost.
-template <class Handler>
-void guarded(dispatcher_ptr self, Handler handler) {
-  auto& state = self->state;
-  if (state.has_failed)
-    return;
-  try {
-    handler();
-  } catch (...) {
-    state.has_failed = true;
-    self->send(state.batcher, fail_atom_v,
-               std::make_shared<const error>(error_in_flight(errc::io, {.stage = "dispatcher"})));
+void dispatcher_state::work() {
+  const auto begin = config_->metrics ? steady_ns() : 0;
+  while (!waiting_.empty() && open_batch(waiting_.front()))
+    waiting_.pop_front();
+  // Lanes before the rows of the last batches: more are known before the workers are done with
+  // these. But after those of the first, which do not have to wait for what a lane waits for.
+  for (std::size_t i = 0; i < opened_.size(); ++i) {
+    send_rows(opened_[i]);
+    if (i == 0)
+      deal_aside(turns_);
   }
+  if (opened_.empty())
+    deal_aside(turns_);
+  opened_.clear();
+  while (deal_aside(probes_))
+    ;
+  if (config_->metrics)
+    config_->metrics->dealt(begin, steady_ns());
 }
 
-} // namespace
-
-dispatcher_state::~dispatcher_state() {
-  for (const auto& x : hang_up)
-    x();
+void dispatcher_state::deal(const slot_ptr& slot) {
+  waiting_.push_back(slot);
+  work();
 }
 
-std::optional<std::size_t> dispatcher_state::find(std::uint32_t id) const noexcept {
-  for (std::size_t i = 0; i < workers.size(); ++i)
-    if (workers[i].id == id)
-      return i;
-  return std::nullopt;
+void dispatcher_state::take_back() {
+  while (const auto slot = in_flight_.take_aside()) {
+    const bool is_turns = (*slot)->holds_turns();
+    is_turns ? config_->order->close_turns(**slot) : config_->order->close_probe(**slot);
+    (*slot)->release();
+    // Of turns one is kept: its rows name lanes, which after a rewind nobody else has.
+    if (!is_turns || turns_.free.empty())
+      (is_turns ? turns_ : probes_).free.push_back(*slot);
+  }
+  work();
 }
 
-std::vector<std::uint32_t> dispatcher_state::ids() const {
-  std::vector<std::uint32_t> result;
-  for (const auto& x : workers)
-    result.push_back(x.id);
+void dispatcher_state::wake() {
+  feeds_.heard();
+  config_->order->wake();
+  work();
+}
+
+void dispatcher_state::begin_epoch(std::uint64_t epoch) {
+  config_->order->begin_epoch(epoch);
+  work();
+}
+
+void dispatcher_state::rewind(std::uint64_t run) {
+  config_->order->rewind(run);
+  work();
+}
+
+void dispatcher_state::down(const caf::down_msg& x) {
+  const auto is_it = [&](const member& of) { return of.handle.address() == x.source; };
+  // A worker that was retired leaves no place to fill: any other worker inherits.
+  std::size_t heir = 0;
+  std::uint32_t dead = 0;
+  if (const auto at = std::find_if(retired_.begin(), retired_.end(), is_it); at != retired_.end()) {
+    dead = at->id;
+    retired_.erase(at);
+  } else {
+    const auto place = std::find_if(workers_.begin(), workers_.end(), is_it);
+    if (place == workers_.end())
+      return;
+    dead = place->id;
+    heir = static_cast<std::size_t>(place - workers_.begin());
+    *place = spawn_worker(heir, true);
+  }
+  for (auto& work : in_flight_.lost(dead, workers_[heir].id))
+    self_->send(workers_[heir].handle, std::move(work));
+  // It may have died before it told of its last row, and a row that was given up may be the last.
+  self_->send(batcher_, complete_atom_v);
+  take_back();
+}
+
+void dispatcher_state::end(const caf::exit_msg& x) {
+  for (auto* all : {&workers_, &retired_})
+    for (auto& member : *all)
+      member.exit.send();
+  feeds_.stop();
+  self_->quit(x.reason);
+}
+
+void dispatcher_state::fail(const error& problem) {
+  has_failed_ = true;
+  self_->send(batcher_, fail_atom_v, std::make_shared<const error>(problem));
+}
+
+std::vector<caf::actor_addr> dispatcher_state::workers() const {
+  std::vector<caf::actor_addr> result;
+  for (const auto* all : {&workers_, &retired_})
+    for (const auto& member : *all)
+      result.push_back(member.handle.address());
   return result;
 }
 
-dispatcher_actor::behavior_type dispatcher(dispatcher_ptr self, const dispatcher_config& config) {
-  self->state.order = config.order;
-  self->state.policy.emplace(config.policy);
-  self->state.rows_a_probe = config.rows_a_probe;
+dispatcher_actor::behavior_type dispatcher(dispatcher_state::pointer self,
+                                           const dispatcher_config& config) {
   keep_until_end(self, config.alive);
-  self->state.metrics = config.metrics;
-  self->set_exit_handler([self](const caf::exit_msg& x) {
-    for (auto& member : self->state.workers)
-      member.exit.send();
-    // They hold a reference to this actor.
-    for (const auto& hang_up : std::exchange(self->state.hang_up, {}))
-      hang_up();
-    self->quit(x.reason);
-  });
+  self->state.prepare(config);
+  const auto call = [self](auto method, const auto&... arguments) {
+    if (!self->state.has_failed())
+      state_call(self, method, arguments...);
+  };
+  using state = dispatcher_state;
+  self->set_down_handler([call](const caf::down_msg& x) { call(&state::down, x); });
+  self->set_exit_handler([self](const caf::exit_msg& x) { self->state.end(x); });
   return {
-      [self, config](start_atom, const batcher_actor& batcher) {
-        self->state.batcher = batcher;
-        guarded(self, [&] {
-          resize(self, config, config.workers);
-          listen_to_feeds(self, config);
-        });
-      },
-      [self](deal_atom, const slot_ptr& slot) {
-        guarded(self, [&] {
-          self->state.waiting.push_back(slot);
-          work(self);
-        });
-      },
-      [self](probe_atom, const slot_ptr& slot) {
-        guarded(self, [&] {
-          self->state.order->close_probe(*slot);
-          slot->release();
-          self->state.free_probes.push_back(slot);
-          work(self);
-        });
-      },
-      [self](run_atom) {
-        self->state.is_called->store(false);
-        guarded(self, [&] { work(self); });
-      },
-      [self](epoch_atom, std::uint64_t epoch) {
-        guarded(self, [&] {
-          self->state.order->begin_epoch(epoch);
-          work(self);
-        });
-      },
-      [self](rewind_atom, std::uint64_t run) {
-        guarded(self, [&] {
-          self->state.order->rewind(run);
-          work(self);
-        });
-      },
-      [self, config](lost_atom, std::uint32_t dead) {
-        guarded(self, [&] { replace(self, config, dead); });
-      },
-      [self, config](resize_atom, std::uint64_t n) {
-        guarded(self, [&] { resize(self, config, n); });
-      },
+      [call](start_atom, const batcher_actor& x) { call(&state::start, x); },
+      [call](deal_atom, const slot_ptr& x) { call(&state::deal, x); },
+      [call](complete_atom) { call(&state::take_back); },
+      [call](run_atom) { call(&state::wake); },
+      [call](epoch_atom, std::uint64_t x) { call(&state::begin_epoch, x); },
+      [call](rewind_atom, std::uint64_t x) { call(&state::rewind, x); },
+      [call](resize_atom, std::uint64_t x) { call(&state::resize, x); },
   };
 }
 

@@ -13,12 +13,12 @@
 
 namespace leat {
 
-/// Slots on their way to the trainer, in order, and what went wrong where no slot can tell it.
+/// Slots on their way to the trainer, in order, and the failure that no slot could carry.
 class finished_slots {
 public:
   /// Any thread.
   void push(slot_ptr slot) { ready_.push(std::move(slot)); }
-  /// The first one counts. Needs no memory. Any thread.
+  /// Only the first failure counts. Needs no memory. Any thread.
   void fail(error problem) noexcept {
     {
       const mutex_lock lock{mutex_};

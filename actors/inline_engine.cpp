@@ -1,6 +1,7 @@
 #include "actors/inline_engine.hpp"
 
 #include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/metrics.hpp"
 #include "runtime/base/threads/patience.hpp"
 
 #include <algorithm>
@@ -36,8 +37,8 @@ void inline_engine::rewind(std::uint64_t run) {
 
 /// In groups, as workers take them: some rows of each group are measured.
 void inline_engine::make_rows() {
-  auto result = worker_state::verdict::going_on;
-  while (made_ < begun_->num_rows() && result == worker_state::verdict::going_on) {
+  auto result = row_worker::verdict::going_on;
+  while (made_ < begun_->num_rows() && result == row_worker::verdict::going_on) {
     const auto n = std::min(worker_.group(), begun_->num_rows() - made_);
     result = worker_.run(*begun_, made_, made_ + n);
     if (worker_.function->was_interrupted())
@@ -45,6 +46,12 @@ void inline_engine::make_rows() {
     made_ += n;
     check_patience();
   }
+}
+
+void inline_engine::note_dealt(std::int64_t begin_ns, std::int64_t end_ns) noexcept {
+  metrics_->dealt(begin_ns, end_ns);
+  add_alone(worker_.record->busy_ns, end_ns - begin_ns);
+  add_alone(worker_.record->iterating_ns, end_ns - begin_ns);
 }
 
 slot_ptr inline_engine::next() {
@@ -58,7 +65,7 @@ slot_ptr inline_engine::next() {
         slots_.put(std::move(slot));
         throw;
       }
-      metrics_->dealt(begin, steady_ns());
+      note_dealt(begin, steady_ns());
       begun_ = std::move(slot);
       made_ = 0;
     }

@@ -28,9 +28,11 @@ public:
 
 private:
   void make_rows();
+  /// The order was asked for a batch.
+  void note_dealt(std::int64_t begin_ns, std::int64_t end_ns) noexcept;
 
   const std::shared_ptr<job_metrics> metrics_;
-  worker_state worker_;
+  row_worker worker_;
   /// Runs probes with `worker_`.
   std::optional<inline_order> order_;
   slot_pool slots_;

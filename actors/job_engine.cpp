@@ -24,8 +24,8 @@ job_engine::job_engine(loader_options& options)
     refuse_after_shutdown();
 }
 
-/// Writes the rest of a trace. It does not wait for the last one that holds the trace: an actor
-/// that has ended may do so a moment longer, and the process may end before.
+/// Writes the rest of a trace, and does not leave that to the trace's last owner: an actor that has
+/// ended may hold it a moment longer, and the process may end before that.
 job_engine::~job_engine() {
   registration_.leave();
   engine_ = nullptr;
@@ -42,7 +42,7 @@ void job_engine::join(std::shared_ptr<const job_plan> plan) {
 }
 
 void job_engine::leave(std::shared_ptr<const void> owner) noexcept {
-  registration_.leave(); // also where another thread still looks at it
+  registration_.leave(); // also while another thread still looks at it
   if (!owner || !is_abandoned())
     return;
   owner_ = std::move(owner);
@@ -50,7 +50,7 @@ void job_engine::leave(std::shared_ptr<const void> owner) noexcept {
 }
 
 void job_engine::begin(engine_parts parts, const loader_options& options) {
-  const mutex_lock lock{mutex_}; // a runtime that ends waits for it
+  const mutex_lock lock{mutex_}; // a runtime that is ending waits for this
   check_runtime();
   if (options.workers == 0) {
     engine_ = std::make_shared<inline_engine>(std::move(parts), caller_);

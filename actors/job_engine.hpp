@@ -19,18 +19,18 @@
 
 namespace leat {
 
-/// What runs a job: its engine, from the first next() on, its saves, and what its runtime must end
-/// of it. For the trainer's thread, unless a member says "any thread".
+/// What runs a job: its engine (from the first next() on) and its saves. The runtime can end both.
+/// For the trainer's thread, unless a member says "any thread".
 class job_engine final : public runtime_member {
 public:
   /// Takes the process's runtime where the options name none. Throws `errc::shut_down`.
   explicit job_engine(loader_options& options);
   ~job_engine() override;
-  /// The runtime may end it from now on. `plan`: the job's; those that take its place share its
-  /// samples, and how it is cancelled.
+  /// The runtime may end it from now on. `plan`: the job's; plans that replace it share its samples
+  /// and its `cancelled`.
   void join(std::shared_ptr<const job_plan> plan);
-  /// Ends it. If a function of the pipeline does not return, `owner`, which this is a part of,
-  /// stays for as long as the process.
+  /// Ends it. If a function of the pipeline does not return, `owner`, which contains this, is kept
+  /// until the process ends.
   void leave(std::shared_ptr<const void> owner = nullptr) noexcept;
 
   caller_watch& caller() noexcept { return caller_; }
@@ -41,7 +41,7 @@ public:
   void begin(engine_parts parts, const loader_options& options);
   /// Null before begin().
   const std::shared_ptr<batch_engine>& get() const noexcept { return engine_; }
-  /// To the number requested, or to what turns out to be needed.
+  /// Sets the number of workers; with `automatic`, to what turns out to be needed.
   void resize(std::size_t workers);
   /// After each batch: gives the job the number of workers that it needs.
   void tune_workers();
@@ -52,7 +52,7 @@ public:
   const job_plan& plan() const noexcept { return *plan_; }
   /// Ends next(), now and later: it throws `errc::interrupted`.
   void interrupt() noexcept;
-  /// As interrupt(), but next() throws `errc::shut_down`.
+  /// Like interrupt(), but next() throws `errc::shut_down`.
   void ask_to_end() noexcept override;
   /// Ends actors and threads, once next() has been asked to end; leases that are out stay readable.
   /// May be called again.
@@ -77,12 +77,12 @@ private:
   /// Guards changes of `engine_`, for other threads.
   mutex mutex_;
   std::shared_ptr<batch_engine> engine_;
-  /// Set once it is abandoned; all such engines can be reached, so that nobody takes them for
-  /// leaks.
+  /// Set once it is abandoned. Such engines stay reachable, so that leak checkers do not report
+  /// them.
   std::shared_ptr<const void> owner_;
   job_engine* abandoned_before_ = nullptr;
   static inline std::atomic<job_engine*> last_abandoned{nullptr};
-  /// Last: who ends the runtime uses all others.
+  /// Last: whoever ends the runtime uses all other members.
   runtime_core::registration registration_;
 };
 

@@ -22,7 +22,7 @@ void leave_to_parent(std::shared_ptr<T> x) noexcept {
   [[maybe_unused]] const auto* left = new (std::nothrow) std::shared_ptr{std::move(x)};
 }
 
-/// A loader: its process, and its number there, the same in all terms of a cluster.
+/// Names a loader by its process and its number there, which is the same in all terms of a cluster.
 struct loader_mark {
   process_mark home = {};
   std::uint64_t number = 0;
@@ -31,8 +31,8 @@ struct loader_mark {
 /// What a loader shares with its leases, which may outlive it. Any thread.
 class lease_desk : public std::enable_shared_from_this<lease_desk> {
 public:
-  /// `job`: the rank's job at its beginning; its plan and facts stay the same, and so does all else
-  /// that snapshots say but for changes of weights.
+  /// `job`: the rank's job at its beginning. What snapshots say of it does not change later, except
+  /// for changes of weights.
   lease_desk(std::shared_ptr<batch_engine> engine, rank_job job,
              std::shared_ptr<job_metrics> metrics, const loader_mark& loader)
       : engine_(std::move(engine)), job_(std::move(job)), metrics_(std::move(metrics)),
@@ -46,7 +46,7 @@ public:
     metrics_->snapshot_bytes.set(bytes.size());
     return bytes;
   }
-  /// Later snapshots say these, also those of batches that are out.
+  /// Later snapshots state these changes, those of batches that are still out included.
   void change_weights(weight_phases x) {
     const mutex_lock lock{mutex_};
     changes_ = std::move(x);

@@ -10,7 +10,7 @@ namespace leat {
 
 namespace {
 
-/// All exceptions have one type, also those for what the machine lacks.
+/// Turns every exception into a leat::error, also those for what the machine lacks.
 template <class Call>
 auto guarded(Call call) {
   try {
@@ -64,7 +64,7 @@ auto loader::here(Call call) const {
 template <class Call>
 auto loader::running(Call call) const {
   return here([&](loader_seat& x) {
-    x.check_runtime();
+    x.current().check_runtime();
     return call(x);
   });
 }
@@ -172,7 +172,7 @@ void loader::finish() {
 }
 
 void loader::leave_out_steps(std::uint64_t first, std::uint64_t last) {
-  running([&](loader_seat& x) { x.leave_out({first, last}); });
+  running([&](loader_seat& x) { x.current().leave_out({first, last}); });
 }
 
 void loader::set_weights(const std::vector<double>& weights, std::optional<std::uint64_t> from) {
@@ -200,11 +200,11 @@ void loader::resize_workers(std::size_t workers) {
 }
 
 void loader::interrupt() {
-  here([](loader_seat& x) { x.interrupt(); });
+  here([](loader_seat& x) { x.current().interrupt(); });
 }
 
 loader_stats loader::stats() const {
-  return here([](loader_seat& x) { return x.stats(); });
+  return here([](loader_seat& x) { return x.current().stats(); });
 }
 
 hash128 loader::data_digest() const {

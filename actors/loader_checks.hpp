@@ -25,14 +25,14 @@ void check_options(const loader_options& x, const job_plan& plan,
 /// Throws `errc::leases_exhausted` where no more may be held beside these.
 void check_leases(const loader_options& x, std::size_t leases);
 
-/// Throws `errc::invalid_argument` for another number of workers that a loader cannot have.
+/// Throws `errc::invalid_argument` for a new number of workers that a loader cannot have.
 void check_resize(const loader_options& x, std::size_t workers);
 
 /// "step 7 of rank 0 of 2 of count.batch"
 std::string text_of_batch(const lease_desk& desk, const job_progress& after);
 
 /// Throws `errc::invalid_argument` for a batch that is not one of `mine`'s. `desk`: the batch's.
-/// `has_terms`: the ranks of the job may begin anew.
+/// `has_terms`: the ranks of the job may start over.
 [[noreturn]] void refuse_batch(const std::string& stage, const lease_desk& desk,
                                const job_progress& after, const rank_job& mine, bool has_terms);
 

@@ -85,7 +85,7 @@ void loader_job::meet(std::shared_ptr<job_peers> peers) {
 }
 
 void loader_job::fail(const error& problem) {
-  engine_.check_runtime(); // whose end interrupts what runs
+  engine_.check_runtime(); // a runtime that ends interrupts what runs
   failure_ = problem;
   throw error(problem);
 }
@@ -164,8 +164,9 @@ void loader_job::start() {
     auto beginning = job_;
     beginning.at = {};
     place_->set(std::move(beginning));
-    auto order = std::make_unique<job_order>(job_, run_, place_, calls_,
-                                             ends_->is_needed() ? peers_ : nullptr);
+    auto order =
+        std::make_unique<job_order>(job_, run_, place_, options_.workers > 0 ? nullptr : calls_,
+                                    ends_->is_needed() ? peers_ : nullptr);
     engine_.begin({job_.plan, std::move(order), job_.rows_per_batch(), engine_.crew(),
                    engine_.metrics(), calls_, options_.batch_memory},
                   options_);
@@ -215,7 +216,7 @@ void loader_job::wait_for_peers(slot_ptr& slot) {
     if (peers_ && slot->plan().what == batch_plan::kind::batch)
       peers_->wait_to_hand_over(job_.at.global_step);
   } catch (const patience_ended&) {
-    waiting_ = std::move(slot); // it is asked for again
+    waiting_ = std::move(slot); // the next call continues with it
     throw;
   }
 }
@@ -235,7 +236,7 @@ lease loader_job::next_batch() {
       engine->recycle(std::move(slot)); // more may come: see rewind
       return {};
     }
-    // Earlier ones were made ahead, for an epoch that is over or was abandoned.
+    // Batches of earlier epochs were made ahead, for an epoch that is over or was abandoned.
     if (slot->plan().epoch >= job_.at.next.epoch) {
       wait_for_peers(slot);
       if (slot->plan().what == batch_plan::kind::failed)
@@ -250,7 +251,7 @@ lease loader_job::next_batch() {
   return {};
 }
 
-/// Batches are made ahead from the next epoch on, if ranks had to agree that this one is over.
+/// If ranks had to agree that the epoch is over, has batches made ahead from the next one on.
 void loader_job::end_epoch(const batch_slot& slot) {
   if (!slot.plan().end_of_epoch || !ends_->is_needed())
     return;

@@ -63,21 +63,21 @@ public:
   void wait_saved();
 
 private:
-  /// The next batch is made anew, and so are all after it.
+  /// Makes the next batch, and all after it, once more.
   void restart(rank_job from);
   /// Learns the batch's fields if they are not known, and has the caller's thread watched.
   doing look_after_caller();
   void start();
-  /// `next`, for a job that is not known to be over.
+  /// next(), for a job that is not known to be over.
   lease next_made();
-  /// And for a loader that has begun and may hand over batches.
+  /// next_made(), for a loader that has begun and may hand over batches.
   lease next_batch();
   /// Waits until the other ranks are as far as the batch needs.
   void wait_for_peers(slot_ptr& slot);
   lease hand_over(slot_ptr slot);
   /// Moves past a batch that ends its epoch.
   void end_epoch(const batch_slot& slot);
-  /// Takes over the job's counts for stats(): they change when it moves to another place.
+  /// Copies the job's counts for stats(): they change when the job moves to another place.
   void count_up();
   [[noreturn]] void fail(const error& problem);
 

@@ -44,6 +44,7 @@ loader_stats stats_of(const job_metrics& metrics, const worker_crew& crew,
     result.workers.push_back(
         {result.workers.size(), x.rows_dealt, x.rows_done, x.busy, x.bytes_read});
     result.bytes_read += x.bytes_read;
+    result.iterating += x.iterating;
     result.packed.elements += x.elements_packed;
     result.packed.padding += x.elements_padded;
     for (std::size_t i = 0; i < x.stages.size() && i < result.stages.size(); ++i)
@@ -54,7 +55,6 @@ loader_stats stats_of(const job_metrics& metrics, const worker_crew& crew,
   result.waits = stats_of(metrics.waits);
   result.waited = result.waits.sum;
   result.ready_for = stats_of(metrics.ages);
-  result.iterating = metrics.dealing.get();
   const auto slots = [&](slot_phase x) { return metrics.slots[static_cast<std::size_t>(x)].get(); };
   result.slots = {slots(slot_phase::free), slots(slot_phase::making), slots(slot_phase::ready),
                   slots(slot_phase::leased)};

@@ -8,7 +8,7 @@
 
 namespace leat {
 
-/// What a loader counted, for its users, but for `mixes`.
+/// A loader's counts for its users, all but `mixes`.
 loader_stats stats_of(const job_metrics& metrics, const worker_crew& crew,
                       const sample_graph& samples);
 

@@ -15,8 +15,8 @@ namespace leat {
 
 namespace {
 
-/// An own loader as a pipeline of one operator, so that its snapshots are compared, merged and
-/// inspected like all others.
+/// Describes a user's own loader as a pipeline of one operator, so that its snapshots are compared,
+/// merged and inspected like all others.
 pipeline_facts facts_of(const std::string& name, std::uint64_t world_size) {
   hash_stream hash;
   hash.add(name);

@@ -10,11 +10,7 @@ pipeline_actors spawn_pipeline(caf::actor_system& system, const dispatcher_confi
                                batch_sink sink) {
   const logger_release released;
   pipeline_actors actors;
-  // Iterators that read files block.
-  actors.dispatcher =
-      config.detached && config.threads
-          ? spawn_in_thread(system, *config.threads, "iterators", config.failed, dispatcher, config)
-          : spawn_watched(system, "dispatcher", config.failed, dispatcher, config);
+  actors.dispatcher = spawn_watched(system, "dispatcher", config.failed, dispatcher, config);
   actors.batcher = spawn_watched(system, "batcher", config.failed, batcher, actors.dispatcher,
                                  std::move(sink), config.alive);
   actors.exits = {prepared_exit{actors.batcher}, prepared_exit{actors.dispatcher}};

@@ -17,7 +17,7 @@ namespace leat {
 struct pipeline_actors {
   dispatcher_actor dispatcher;
   batcher_actor batcher;
-  /// The batcher first: workers that end from then on must not be replaced.
+  /// The batcher first: it takes the dispatcher's end for a failure.
   std::array<prepared_exit, 2> exits = {};
 };
 

@@ -12,8 +12,8 @@
 
 namespace leat {
 
-/// Asks an actor to end. The message is made in advance, so that a job which has no memory left can
-/// end, too.
+/// Asks an actor to end. The message is made in advance, so that a job can end which has no memory
+/// left.
 class prepared_exit {
 public:
   prepared_exit() = default;

@@ -27,7 +27,8 @@ public:
 
   /// Asks all that runs to end.
   virtual void ask_to_end() noexcept = 0;
-  /// Ends actors and threads: nothing of it uses the runtime any more, unless it is abandoned.
+  /// Ends actors and threads: nothing of the member uses the runtime any more, unless it is
+  /// abandoned.
   virtual void end() noexcept = 0;
   /// After end(): a thread of it does not end, and may still use the runtime.
   virtual bool is_abandoned() const noexcept { return false; }
@@ -51,8 +52,8 @@ public:
     registration& operator=(const registration&) = delete;
     ~registration() { leave(); }
 
-    /// Ends the member, and then its membership: before, the runtime may not be gone, and
-    /// afterwards it makes no call. Waits for a call in progress.
+    /// Ends the member, and then its registration: until then the runtime must exist, and
+    /// afterwards it does not call the member any more. Waits for a call in progress.
     void leave() noexcept;
 
   private:
@@ -67,8 +68,8 @@ public:
   /// Throws `errc::shut_down`.
   static registration add(std::shared_ptr<runtime_core> core, runtime_member& member);
 
-  /// Begins threads and actor system at the first call. For members whose end() was not called.
-  /// Throws `errc::no_resources`, and may be called again; `errc::shut_down`.
+  /// Starts the threads and the actor system at the first call. For members whose end() was not
+  /// called. Throws `errc::no_resources`, and may be called again; `errc::shut_down`.
   actor_host& host();
 
   /// See runtime::shutdown(). Waits for another such call.

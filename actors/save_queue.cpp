@@ -48,7 +48,7 @@ void save_queue::tracker::keep(std::optional<error> problem) noexcept {
   tell_unasked();
 }
 
-/// Outside the lock: whoever receives notices is the program's.
+/// Outside the lock: notices go to a function of the program's.
 void save_queue::tracker::tell_unasked() noexcept try {
   std::string text{"loader: a snapshot was not saved: "};
   {
@@ -76,7 +76,8 @@ void save_queue::tracker::take_back(std::optional<error> problem) noexcept {
   changed_.notify_all();
 }
 
-/// First the error: once no save is on its way, nothing is told any more.
+/// Keeps the error before it counts the save as done: once no save is on its way, nothing is
+/// reported any more.
 void save_queue::tracker::end(std::optional<error> problem) noexcept {
   keep(std::move(problem));
   const mutex_lock lock{mutex_};

@@ -25,29 +25,29 @@ namespace leat {
 /// Where actors run; called at the first save.
 using host_function = std::function<actor_host&()>;
 
-/// Saves snapshots one after the other, at most two at a time: in the background, or in the
-/// caller's thread. For one thread, but where it says any.
+/// Saves snapshots one after the other, with at most two on their way: in the background, or in the
+/// caller's thread. One thread, unless a member says "any thread".
 class save_queue {
 public:
-  /// `host`: empty for saves in the caller's thread. `metrics`: told how long each save took, and
-  /// how many bytes it has.
+  /// `host`: empty for saves in the caller's thread. `metrics` records the time and the bytes of
+  /// each save.
   save_queue(host_function host, std::shared_ptr<job_metrics> metrics)
       : host_(std::move(host)), saves_(std::make_shared<tracker>(std::move(metrics))) {}
-  /// Tells in a notice the error that check() did not.
+  /// Sends a notice of an error that check() has not thrown.
   ~save_queue();
   save_queue(const save_queue&) = delete;
   save_queue& operator=(const save_queue&) = delete;
 
-  /// Waits while two saves are on their way; throws patience_ended. `records`, which may be null:
-  /// told which records no snapshot needs any more. What goes wrong is told by check(), at once
-  /// where the save is not in the background. Throws the error of an earlier save;
-  /// `errc::no_resources`; `errc::shut_down` after end().
+  /// Waits while two saves are on their way; throws patience_ended. `records`, which may be null,
+  /// hears which records no snapshot needs any more. The error of a save in the background is
+  /// thrown by the next check(); otherwise save() throws it. Also throws the error of an earlier
+  /// save; `errc::no_resources`; `errc::shut_down` after end().
   void save(save_request request, const std::shared_ptr<journal_retention>& records);
   /// Throws the error of an earlier save, once.
   void check() { saves_->check(); }
-  /// Whether the caller may never call check(), as at the end of a job: an error is then told in a
-  /// notice as soon as it is there, and also by check() if that is called after all. Without a host
-  /// nothing changes: save() says what goes wrong.
+  /// Whether the caller may never call check() again, as at the end of a job: an error is then sent
+  /// as a notice as soon as it occurs, and check() still throws it if it is called after all.
+  /// Changes nothing without a host, where save() itself throws.
   void set_unasked(bool x) {
     if (host_)
       saves_->set_unasked(x);
@@ -73,15 +73,15 @@ private:
     /// Waits until fewer than two saves are on their way, then adds one. Throws `errc::shut_down`
     /// after close().
     void begin(under_way x);
-    /// The last one did not get on its way.
+    /// The save that was begun last could not be sent.
     void take_back(std::optional<error> problem) noexcept;
-    /// The first one has an answer.
+    /// The oldest save has its answer.
     void answered(const save_report& x) noexcept;
-    /// None will have an answer any more.
+    /// No save will be answered any more.
     void lost() noexcept;
     /// Throws patience_ended.
     void wait_for_all_but(std::size_t n);
-    /// Nothing begins any more. Waits for all.
+    /// Lets no save begin any more, and waits for all.
     void close();
     void check();
     void set_unasked(bool x) noexcept;
@@ -98,7 +98,7 @@ private:
     bool closed_ LEAT_GUARDED_BY(mutex_) = false;
     bool is_unasked_ LEAT_GUARDED_BY(mutex_) = false;
     std::optional<error> problem_ LEAT_GUARDED_BY(mutex_);
-    /// In a notice.
+    /// A notice was sent.
     bool is_told_ LEAT_GUARDED_BY(mutex_) = false;
   };
 
@@ -111,7 +111,7 @@ private:
   /// Begun and used while a save is on its way; ended when none is.
   checkpoint_actor actor_;
   prepared_exit exit_;
-  /// Asks it.
+  /// Asks the actor.
   caf::strong_actor_ptr caller_;
 };
 

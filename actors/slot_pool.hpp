@@ -77,9 +77,9 @@ private:
   job_metrics& metrics_;
   const std::shared_ptr<std::pmr::memory_resource> from_;
   std::size_t made_ = 0;
-  /// Much memory is told of once.
+  /// The notice of much memory is sent once.
   bool is_told_ = false;
-  /// Of all slots, also those that were dropped.
+  /// How many slots have been numbered, dropped ones included.
   std::size_t numbers_ = 0;
   std::size_t ahead_ = 0;
   std::atomic<std::size_t> surplus_{0};

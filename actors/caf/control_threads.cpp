@@ -12,7 +12,7 @@ namespace leat {
 
 namespace {
 
-/// Runs so many messages at most. True if it has to be queued again; otherwise it may be gone.
+/// Runs at most this many messages. True if it has to be queued again; otherwise it may be gone.
 bool has_more_after(caf::resumable& x, caf::execution_unit& unit, std::size_t messages) {
   if (x.resume(&unit, messages) == caf::resumable::resume_later)
     return true;
@@ -113,8 +113,8 @@ public:
     threads_.set_system(system);
   }
 
-  /// In place of CAF's printer, which would be one more thread: one that ends with the first line,
-  /// and drops all. CAF would write where there is none.
+  /// Takes the place of CAF's printer, which would be one more thread. This one ends at the first
+  /// line, and drops all; if there were none, CAF would write by itself.
   void start() override {
     const auto printer = [](caf::event_based_actor*, int) {};
     utility_actors_[printer_id] = system_.spawn<caf::hidden + caf::lazy_init>(printer, 0);

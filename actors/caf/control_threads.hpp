@@ -24,7 +24,7 @@ void drop_logger() noexcept;
 /// process if one of its threads cannot be made; these exist before it does.
 class control_threads {
 public:
-  /// So many of one actor are handled before others have a turn.
+  /// Messages of one actor that are handled before others get a turn.
   static constexpr std::size_t messages_at_a_time = 32;
 
   /// `stage`: what they are for, in errors. Throws `errc::no_resources`.
@@ -49,8 +49,8 @@ private:
   mutex mutex_;
   condition_variable changed_;
   caf::actor_system* system_ LEAT_GUARDED_BY(mutex_) = nullptr;
-  /// In which nothing allocates, unless more actors than `places` are ready: one whose message
-  /// found no place here would never run again.
+  /// Allocates nothing unless more actors than `places` are ready: an actor whose message found no
+  /// place here would never run again.
   std::list<caf::resumable*> ready_ LEAT_GUARDED_BY(mutex_);
   std::list<caf::resumable*> free_ LEAT_GUARDED_BY(mutex_){places};
   bool stopping_ LEAT_GUARDED_BY(mutex_) = false;

@@ -11,8 +11,8 @@ namespace leat {
 
 namespace {
 
-/// The system's table of a process grows with its highest number: so this is how many there are at
-/// most, and where they begin.
+/// The kernel's table of a process's descriptors grows with the highest number: so this bounds how
+/// many there are, and where they begin.
 constexpr rlim_t most_numbers = 16384;
 constexpr rlim_t first_number = 4096;
 

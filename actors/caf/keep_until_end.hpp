@@ -8,7 +8,7 @@
 
 namespace leat {
 
-/// What an actor has that others wait for.
+/// Holds a token that others wait for until an actor has ended.
 class token_keeper {
 public:
   void keep(gate_token x) noexcept { token_ = std::move(x); }
@@ -24,8 +24,8 @@ private:
 /// Gives the token back when the actor has ended, and whoever waits for it finds nothing left of
 /// what the actor held. Not a member of its state: CAF destroys that first, and then the mailbox
 /// with its messages, in which there may be slots. And not one of the functions that CAF calls at
-/// an actor's end, where there is a keeper: after those CAF asks the system for its clock, and who
-/// waited may have destroyed that.
+/// an actor's end, where there is a keeper: after those CAF asks the system for its clock, and
+/// whoever waited may have destroyed that.
 template <class Actor>
 void keep_until_end(Actor* self, gate_token alive) {
   if (auto* const keeper = dynamic_cast<token_keeper*>(self))

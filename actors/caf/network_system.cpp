@@ -82,8 +82,8 @@ private:
   fresh_multiplexer backend_;
 };
 
-/// Runs what CAF does in a thread. It continues after what there was no memory for: without its
-/// network a process would be mute.
+/// Runs CAF's work in a thread, and continues after a lack of memory: without its network a process
+/// would be mute.
 template <class Call>
 void run_for_ever(Call call) noexcept {
   for (bool is_told = false;;)

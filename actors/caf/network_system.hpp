@@ -46,7 +46,7 @@ private:
   own_threads threads_;
 };
 
-/// Tells in a notice what an actor of the network threw: see watched_actor.
+/// Sends a notice of what an actor of the network threw: see watched_actor.
 void tell_failure(const error& x) noexcept;
 
 } // namespace leat

@@ -14,11 +14,12 @@
 
 namespace leat {
 
-/// Asks actors on behalf of somebody who is no actor. It has neither mailbox nor thread: answers
+/// Asks actors on behalf of code that is not an actor. It has neither mailbox nor thread: answers
 /// are handled in the threads of the actors that give them. The system does not wait for its end.
 class outside_caller final : public caf::monitorable_actor {
 public:
-  /// Told each answer: what the actor returned, or a caf::error if it is gone. Must not throw.
+  /// Called with each answer: what the actor returned, or a caf::error if it is gone. Must not
+  /// throw.
   using handler = std::function<void(const caf::message&)>;
 
   outside_caller(caf::actor_config& config, handler answered)
@@ -41,7 +42,7 @@ inline caf::strong_actor_ptr make_outside_caller(caf::actor_system& system,
       system.next_actor_id(), system.node(), &system, config, std::move(answered));
 }
 
-/// Sends a request, which `caller` gets the answer to.
+/// Sends a request; `caller` gets the answer.
 template <class Actor, class... Arguments>
 void ask(const caf::strong_actor_ptr& caller, const Actor& to, Arguments&&... arguments) {
   constexpr auto request = caf::make_message_id(1); // answers come in order: one number is enough

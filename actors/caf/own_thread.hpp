@@ -35,7 +35,7 @@ public:
 };
 
 /// Threads that are begun one by one and end by themselves. A thread that ends before join() is
-/// left to the system: a program that never calls it has no ended thread that nobody joined. Any
+/// left to the system: a program that never calls join() leaves no ended thread unjoined. Any
 /// thread.
 class own_threads {
 public:
@@ -46,14 +46,14 @@ public:
 
   /// `stage`: what it is for, in errors. Throws `errc::no_resources`.
   void begin(const std::string& stage, std::function<void()> run);
-  /// Waits until all have ended, and joins those that ran until now. For none of them; the last
-  /// call.
+  /// Waits until all have ended, and joins those that ran until now. Not for one of these threads;
+  /// the last call.
   void join();
 
 private:
   using place = std::list<std::thread>::iterator;
 
-  /// The last that a thread does here.
+  /// The last thing that a thread does here.
   void end(place me);
 
   mutex mutex_;

@@ -11,14 +11,14 @@
 
 namespace leat {
 
-/// A thread that waits to be told what it runs: made before anything that cannot do without it.
+/// A thread that waits for its function: made before anything that cannot do without it.
 class ready_thread {
 public:
   /// Throws `errc::no_resources`; `stage` says what it is for.
   explicit ready_thread(const std::string& stage)
       : thread_(begin_thread(
           stage, [what = what_.get_future().share()] { what.get()(); }, drop_logger)) {}
-  /// Waits until it has ended; one that was told nothing ends at once.
+  /// Waits until it has ended; one without a function ends at once.
   ~ready_thread() {
     if (!is_told_)
       what_.set_value([] {});

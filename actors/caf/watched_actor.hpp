@@ -23,12 +23,12 @@
 
 namespace leat {
 
-/// Told what an actor throws that its handlers do not catch. Any thread; perhaps again. Must not
-/// throw, and needs no memory to tell what there was too little of. It may outlive what the actor
-/// belongs to.
+/// Called with what an actor throws and its handlers do not catch. Any thread; perhaps more than
+/// once. Must not throw, and must need no memory to report that there is none. May outlive what the
+/// actor belongs to.
 using failure_handler = std::function<void(error)>;
 
-/// What every actor of leat is. CAF would print an exception that leaves a handler, through an
+/// The base of every actor of leat. CAF would print an exception that leaves a handler, through an
 /// actor that leat does not have, and one that leaves the end of an actor would end the process.
 template <class Actor>
 class watched_actor : public Actor, public token_keeper {
@@ -52,12 +52,12 @@ public:
       if (result == caf::resumable::done)
         give_back();
       return result;
-    } catch (...) { // of the last that CAF does with an actor
+    } catch (...) { // from the last step that CAF takes with an actor
       tell();
     }
     try {
       this->cleanup(std::move(reason_), on);
-    } catch (...) { // whoever waits for it has been told
+    } catch (...) { // the failure was reported already
     }
     give_back();
     return caf::resumable::done;
@@ -66,14 +66,14 @@ public:
   void on_destroy() override {
     try {
       Actor::on_destroy();
-    } catch (...) { // of an actor that did not get to its end before
+    } catch (...) { // from an actor that did not reach its end before
       tell();
     }
     give_back();
   }
 
 private:
-  /// The exception in flight.
+  /// Reports the exception in flight.
   void tell() noexcept {
     reserve_ = nullptr;
     if (!failed_)
@@ -89,7 +89,7 @@ private:
 
   const std::string stage_;
   const failure_handler failed_;
-  /// With which it ends; made in advance, as all that an actor without memory needs.
+  /// The reason with which it ends; made in advance, like all that an actor without memory needs.
   caf::error reason_{caf::sec::runtime_error};
   /// For CAF, which tells others of the end.
   std::unique_ptr<std::byte[]> reserve_ = std::make_unique<std::byte[]>(reserve_bytes);

@@ -21,14 +21,14 @@ concept cluster_message =
     std::same_as<T, cluster_hello> || std::same_as<T, cluster_beat> || std::same_as<
         T, cluster_word> || std::same_as<T, cluster_part> || std::same_as<T, cluster_status>;
 
-/// CAF's hook for what a message is on the wire: one text.
+/// CAF's hook for what a message is on the wire: one string.
 template <cluster_message T>
 caf::error inspect(caf::serializer& to, T& x) {
   auto bytes = encode(x);
   return to(bytes);
 }
 
-/// What does not fit makes CAF drop the message.
+/// CAF drops a message that does not fit.
 template <cluster_message T>
 caf::error inspect(caf::deserializer& from, T& x) {
   std::size_t size = 0;
@@ -48,7 +48,7 @@ caf::error inspect(caf::deserializer& from, T& x) {
   return from.end_sequence();
 }
 
-/// For CAF's own texts.
+/// For texts that CAF itself makes, such as its logs.
 template <cluster_message T>
 std::string to_string(const T&) {
   return "a message of the cluster";

@@ -48,7 +48,7 @@ public:
   inside& operator=(const inside&) = delete;
 
   cluster_report look() {
-    wait(std::chrono::nanoseconds{0}); // what has happened to the connection meanwhile
+    wait(std::chrono::nanoseconds{0}); // takes in what has happened to the connection meanwhile
     if (!coordinator_)
       connect();
     cluster_status found;

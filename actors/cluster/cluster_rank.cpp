@@ -31,9 +31,9 @@ failure_handler rank_failure(const std::shared_ptr<membership>& place) {
       text = x.what();
     } catch (const std::bad_alloc&) {
     }
-    place->hear([&](member& to, member::time) {
+    place->hear([&](member& to) {
       if (to.term() == 0)
-        to.on_no_connection(std::move(text)); // told if no other connection is made in time
+        to.on_no_connection(std::move(text)); // reported if no other connection is made in time
       else
         to.fail(std::move(text));
     });
@@ -82,10 +82,9 @@ cluster_rank::~cluster_rank() {
   leave();
   place_->set_keeper({});
   end();
-  // The others of the job hear how it has ended, or what differs: without a coordinator they would
-  // wait for another one.
-  const bool is_refused =
-      place_->look([](const member& x, member::time) { return !x.refused().empty(); });
+  // The other ranks are to hear how the job has ended, or what differs: without a coordinator they
+  // would wait for another one.
+  const bool is_refused = place_->look([](const member& x) { return !x.refused().empty(); });
   if (own_coordinator_ && (has_finished_ || is_refused))
     own_coordinator_->wait_for_end(config_.times.linger + 2 * config_.times.beat);
 }
@@ -123,9 +122,8 @@ void cluster_rank::coordinate_again() {
   if (!config_.own_coordinator || (own_coordinator_ && !own_coordinator_->has_ended()))
     return;
   const auto now = boot_time();
-  const bool is_gone = place_->look([&](const member& x, member::time) {
-    return x.silence() > config_.times.lost && !x.is_over();
-  });
+  const bool is_gone = place_->look(
+      [&](const member& x) { return x.silence() > config_.times.lost && !x.is_over(); });
   if (!is_gone || now < coordinates_again_at_ || (config_.is_over && config_.is_over()))
     return;
   coordinates_again_at_ = now + config_.times.lost;
@@ -145,8 +143,9 @@ void cluster_rank::finish() {
 }
 
 void cluster_rank::wait_until_over() {
-  // A coordinator that has told all others goes: one that was stopped meanwhile does not hear it.
-  place_->wait([&](const member& x, member::time) {
+  // A coordinator ends once it has told all other ranks; this one may have been stopped meanwhile,
+  // and then never hears it.
+  place_->wait([&](const member& x) {
     return x.is_over() || (x.is_done() && x.silence() > config_.coordinator_lost_after);
   });
   place_in_process_ = nullptr;
@@ -158,20 +157,20 @@ void cluster_rank::leave() noexcept {
   place_in_process_ = nullptr;
   try {
     const auto deadline = std::chrono::steady_clock::now() + 2 * config_.times.beat;
-    // Otherwise nobody may ever learn why it went.
+    // Otherwise nobody may ever learn why this rank left.
     (void)place_->wait_until(
-        [](const member& x, member::time) {
+        [](const member& x) {
           return x.term() == 0 || !x.has_failed_unheard() || !x.no_connection().empty();
         },
         deadline);
     const auto before = boot_time();
     place_->state([](member& x) { x.leave(); });
     (void)place_->wait_until(
-        [&](const member& x, member::time) {
+        [&](const member& x) {
           return x.is_over() || !x.no_connection().empty() || x.heard().value_or(before) > before;
         },
         deadline);
-  } catch (...) { // out of memory: others find out by its silence
+  } catch (...) { // out of memory: others notice its silence
     return;
   }
 }

@@ -19,11 +19,11 @@ struct cluster_rank_config {
   cluster_times times = {};
   /// Where the coordinator is to be found now.
   std::function<network_address()> coordinator = {};
-  /// The same for all loaders that look for the same one.
+  /// Equal for all loaders that look for the same coordinator.
   std::string coordinator_name = {};
   /// Whether the job is over, as far as can be seen without a coordinator.
   std::function<bool()> is_over = {};
-  /// Set if this process runs it.
+  /// Set if this process runs the coordinator.
   std::optional<listening_config> own_coordinator = {};
   std::chrono::nanoseconds join_within{0};
   std::chrono::nanoseconds coordinator_lost_after{0};
@@ -45,14 +45,14 @@ public:
 
   const std::shared_ptr<membership>& place() const noexcept { return place_; }
 
-  /// Where another process has taken over from this one's coordinator, and has gone, nobody would
-  /// go on: then begins a coordinator again.
+  /// Begins a coordinator again if another process had taken over from this one's, and is gone: the
+  /// job would otherwise have none.
   void coordinate_again();
   /// All batches were handed over.
   void finish();
   /// Waits until all ranks have finished and all is stored.
   void wait_until_over();
-  /// Lets others know that this one goes; waits for two beats at most.
+  /// Lets the other ranks know that this one leaves; waits for two beats at most.
   void leave() noexcept;
 
 private:
@@ -60,7 +60,8 @@ private:
   void end() noexcept;
 
   const cluster_rank_config config_;
-  /// This process's; given back when it has left, or the job is over.
+  /// This process's claim to be the only rank of the job; given back when the rank has left, or the
+  /// job is over.
   std::shared_ptr<const std::string> place_in_process_;
   network_system& on_;
   const std::shared_ptr<membership> place_;
@@ -68,7 +69,7 @@ private:
   std::unique_ptr<listening_coordinator> own_coordinator_;
   dialer_actor dialer_;
   member_actor member_;
-  /// Not before.
+  /// It does not begin another coordinator before this time.
   member::time coordinates_again_at_{0};
   bool has_finished_ = false;
   bool has_left_ = false;

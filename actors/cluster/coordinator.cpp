@@ -13,16 +13,16 @@ namespace {
 
 using coordinator_ptr = coordinator_actor::stateful_pointer<coordinator_shell_state>;
 
-/// What does not fit in here was not sent by leat.
+/// More connections than these are not leat's.
 constexpr std::size_t most_connections = 100'000;
 
 void end(coordinator_ptr self, coordinator_end why) {
   if (self->state.config.ended)
     self->state.config.ended(why);
-  self->quit(); // and with it the store, once it has done what it was told
+  self->quit(); // and with it the store, once that has done all its commands
 }
 
-/// Who looks every second should see how the job has ended.
+/// An observer that looks every second should see how the job has ended.
 bool is_looked_at(coordinator_ptr self) {
   auto& state = self->state;
   const auto now = state.config.now();
@@ -53,10 +53,10 @@ void send_output(coordinator_ptr self, bool with_words = true) {
     end(self, coordinator_end::job_over);
 }
 
-/// A state directory that cannot be written is told once; what was to be done is tried again with
-/// the next beat or tick. Nothing is granted meanwhile for longer than it was certain, and nothing
-/// is said that may not be durable: whatever is not said now is said with the next beat. After
-/// anything else, which is not caught, the value may not be what it should: the coordinator ends.
+/// A state directory that cannot be written is reported once, and the call is tried again with the
+/// next beat or tick. Meanwhile the coordinator grants nothing for longer than it was certain, and
+/// says nothing that may not be durable: it answers with the next beat. Other exceptions are not
+/// caught, since the value may be wrong after them: the coordinator ends.
 template <class Call>
 void guarded(coordinator_ptr self, Call call) {
   auto& state = self->state;
@@ -77,8 +77,8 @@ const coordinator_shell_state::connection* source_of(coordinator_ptr self) {
   return found == all.end() || !found->second.is_known ? nullptr : &found->second;
 }
 
-/// Tells the value of those that have said hello. It begins with reading and writing the state
-/// directory: if that fails, all wait for the next try.
+/// Passes on the hellos that the value has not heard. That first reads and writes the state
+/// directory: if it fails, all wait for the next try.
 void introduce_all(coordinator_ptr self) {
   auto& state = self->state;
   if (!state.value)
@@ -109,7 +109,7 @@ void hear_hello(coordinator_ptr self, const cluster_hello& x) {
     self->monitor(from.to);
   }
   from.hello = x;
-  from.is_known = false; // the value knows whether it is said again
+  from.is_known = false; // the value decides whether this is a repetition
   introduce_all(self);
 }
 
@@ -123,6 +123,39 @@ cluster_status status_of(coordinator_ptr self) {
           .job = state.config.job};
 }
 
+caf::result<cluster_status> look(coordinator_ptr self, const std::string& token) {
+  if (token != self->state.config.token)
+    return caf::sec::invalid_argument;
+  self->state.looked = self->state.config.now();
+  return status_of(self);
+}
+
+/// Passes a beat or a part on, unless its sender is not known.
+template <class Message>
+void pass_on(coordinator_ptr self, const Message& x,
+             void (coordinator::*to)(source_id, const Message&, coordinator::time)) {
+  const auto& state = self->state;
+  if (const auto* from = source_of(self))
+    guarded(self, [&] { ((*state.value).*to)(from->number, x, state.config.now()); });
+}
+
+void hear_stored(coordinator_ptr self, const job_position& at, const std::string& why_not) {
+  const auto& value = self->state.value;
+  if (value && why_not.empty())
+    value->on_stored(at);
+  else if (value)
+    value->on_not_stored(at, why_not);
+}
+
+void tick(coordinator_ptr self) {
+  guarded(self, [&] {
+    introduce_all(self);
+    self->state.value->tick(self->state.config.now());
+    self->state.problem.clear(); // a tick retries all that has failed
+  });
+  self->delayed_send(self, self->state.config.times.beat / 2, tick_atom_v);
+}
+
 void forget(coordinator_ptr self, const caf::actor_addr& who) {
   auto& state = self->state;
   const auto found = state.connections.find(who);
@@ -134,6 +167,12 @@ void forget(coordinator_ptr self, const caf::actor_addr& who) {
   state.connections.erase(found);
 }
 
+void lose(coordinator_ptr self, const caf::actor_addr& who) {
+  if (who == self->state.store.address())
+    return end(self, coordinator_end::broken); // it would wait for the store's answers for ever
+  guarded(self, [&] { forget(self, who); });
+}
+
 } // namespace
 
 coordinator_actor::behavior_type
@@ -143,48 +182,17 @@ coordinator_shell(coordinator_actor::stateful_pointer<coordinator_shell_state> s
   self->state.store = config.make_store(self);
   self->monitor(self->state.store);
   keep_until_end(self, std::move(alive));
-  self->set_down_handler([self](const caf::down_msg& x) {
-    if (x.source == self->state.store.address())
-      return end(self, coordinator_end::broken); // it would wait for its answers for ever
-    guarded(self, [&] { forget(self, x.source); });
-  });
-  const auto tick = config.times.beat / 2;
+  self->set_down_handler([self](const caf::down_msg& x) { lose(self, x.source); });
   self->send(self, tick_atom_v);
   return {
       [self](const cluster_hello& x) { guarded(self, [&] { hear_hello(self, x); }); },
-      [self](const cluster_beat& x) {
-        if (const auto* from = source_of(self))
-          guarded(self,
-                  [&] { self->state.value->on_beat(from->number, x, self->state.config.now()); });
-      },
-      [self](const cluster_part& x) {
-        if (const auto* from = source_of(self))
-          guarded(self,
-                  [&] { self->state.value->on_part(from->number, x, self->state.config.now()); });
-      },
+      [self](const cluster_beat& x) { pass_on(self, x, &coordinator::on_beat); },
+      [self](const cluster_part& x) { pass_on(self, x, &coordinator::on_part); },
       [self](stored_atom, std::uint64_t epoch, std::uint64_t step, const std::string& why_not) {
-        guarded(self, [&] {
-          const job_position at{epoch, step};
-          if (self->state.value && why_not.empty())
-            self->state.value->on_stored(at);
-          else if (self->state.value)
-            self->state.value->on_not_stored(at, why_not);
-        });
+        guarded(self, [&] { hear_stored(self, {epoch, step}, why_not); });
       },
-      [self, tick](tick_atom) {
-        guarded(self, [&] {
-          introduce_all(self);
-          self->state.value->tick(self->state.config.now());
-          self->state.problem.clear(); // a tick tries all that is to be tried
-        });
-        self->delayed_send(self, tick, tick_atom_v);
-      },
-      [self](look_atom, const std::string& token) -> caf::result<cluster_status> {
-        if (token != self->state.config.token)
-          return caf::sec::invalid_argument;
-        self->state.looked = self->state.config.now();
-        return status_of(self);
-      },
+      [self](tick_atom) { tick(self); },
+      [self](look_atom, const std::string& token) { return look(self, token); },
   };
 }
 

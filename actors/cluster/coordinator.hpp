@@ -25,7 +25,7 @@ enum class coordinator_end : std::uint8_t {
   superseded,
   /// The state directory was removed.
   lost_directory,
-  /// Something went wrong that is no matter of the state directory: another coordinator may begin.
+  /// Something else than the state directory failed: another coordinator may begin.
   broken,
 };
 
@@ -38,13 +38,14 @@ struct coordinator_config {
   std::string job = {};
   cluster_times times = {};
   coordinator::find_newest_set newest_set;
-  /// Made by the coordinator, which it answers: writes the sets.
+  /// Makes the actor that writes the sets, and answers the coordinator.
   std::function<set_store_actor(const coordinator_actor&)> make_store = {};
   /// Lines for the log.
   std::function<void(const std::string&)> log = {};
   /// By the clock that runs on while the machine sleeps.
   std::function<coordinator::time()> now = {};
-  /// It ends, and why; not called where it was told to. Empty: nobody wants to know.
+  /// Called with the reason when it ends by itself, and not after an exit message. Empty: nobody
+  /// wants to know.
   std::function<void(coordinator_end)> ended = {};
 };
 
@@ -58,16 +59,16 @@ struct coordinator_shell_state {
   struct connection {
     source_id number = 0;
     member_actor to;
-    /// Empty once the value has heard it.
+    /// Empty once the value has heard the hello.
     cluster_hello hello;
     bool is_known = false;
   };
   std::map<caf::actor_addr, connection> connections;
   std::map<source_id, caf::actor_addr> addresses;
   source_id next = 1;
-  /// The last thing that went wrong, which is told once.
+  /// The last problem that was reported: each is reported once.
   std::string problem;
-  /// When somebody looked last, and since when there is nothing else to do.
+  /// When an observer looked last, and since when there is nothing else to do.
   std::optional<coordinator::time> looked;
   std::optional<coordinator::time> idle;
 };

@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// A host that does not answer by then is away.
+/// A host that does not answer within this time counts as unreachable.
 constexpr std::chrono::seconds dial_limit{3};
 
 using address_list = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -28,7 +28,7 @@ std::string text_of(int number) {
   return std::generic_category().message(number);
 }
 
-/// Waits until the connection is made, or is not. An errno; 0: it is.
+/// Waits until the connection is made or has failed. Returns an errno; 0: it is made.
 int wait_for_connection(int socket) {
   const auto end = steady_clock::now() + dial_limit;
   pollfd what{.fd = socket, .events = POLLOUT, .revents = 0};
@@ -58,7 +58,7 @@ int connect_to(const addrinfo& x) {
   return errno == EINPROGRESS ? wait_for_connection(socket.get()) : errno;
 }
 
-/// What went wrong; empty: somebody listens there.
+/// Returns what went wrong; empty: somebody listens there.
 std::string dial(const std::string& host, std::uint16_t port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;

@@ -40,7 +40,7 @@ cluster_times times_of(const coordinator_options& x) {
   return times;
 }
 
-/// What an option says, or else a variable; empty if neither does.
+/// The value of an option, or else of a variable; empty if neither is set.
 std::string said(const std::string& option, const std::string& variable) {
   return option.empty() ? variable : option;
 }
@@ -140,7 +140,7 @@ private:
   condition_variable changed_;
   std::optional<coordinator_end> end_ LEAT_GUARDED_BY(mutex_);
   bool is_stopped_ LEAT_GUARDED_BY(mutex_) = false;
-  /// Ends first: it calls the others.
+  /// Last, so that it is destroyed first: it calls the other members.
   std::optional<listening_coordinator> coordinator_;
 };
 

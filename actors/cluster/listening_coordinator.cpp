@@ -15,10 +15,10 @@ namespace leat {
 
 namespace {
 
-/// A disk that takes longer to finish a set keeps nobody waiting.
+/// Nobody waits longer than this for a disk to finish a set.
 constexpr std::chrono::seconds end_patience{10};
 
-/// After it, what the coordinator knows may not be what it should.
+/// After such a failure the coordinator's state may be wrong.
 failure_handler told_in(const std::function<void(const std::string&)>& log) {
   return [log](const error& x) noexcept {
     try {
@@ -33,7 +33,7 @@ failure_handler told_in(const std::function<void(const std::string&)>& log) {
 listening_coordinator::listening_coordinator(network_system& on, const listening_config& config)
     : on_(on), address_(config.place.told) {
   const logger_release released;
-  // CAF says too late, and without a reason, that a port is not free.
+  // CAF reports too late, and without a reason, that a port is not free.
   address_.port = find_listen_port(config.place.at, config.place.told.port);
   life_ = config.begin_life(to_string(address_));
   begin(config);

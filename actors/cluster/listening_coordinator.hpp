@@ -34,7 +34,7 @@ struct listening_config {
 class listening_coordinator {
 public:
   /// Throws `errc::io` if the port is not free, and what `begin_life` throws; then nothing has
-  /// begun, and a former coordinator goes on.
+  /// begun, and a former coordinator continues.
   listening_coordinator(network_system& on, const listening_config& config);
   /// Closes the port and ends the coordinator, which keeps what it has stored; waits for a set that
   /// is being written.

@@ -19,25 +19,25 @@ using member_ptr = member_actor::stateful_pointer<member_state>;
 using namespace std::chrono_literals;
 
 constexpr int ticks_per_beat = 4;
-/// After which another hello was of no use.
+/// After so long a silence, another hello has not helped.
 constexpr int beats_of_silence = 5;
 constexpr std::chrono::milliseconds first_pause = 100ms;
 constexpr std::chrono::milliseconds longest_pause = 5s;
-/// CAF answers at once, unless the other side accepts a connection and then says nothing.
+/// CAF answers at once, unless the other side accepts a connection and then sends nothing.
 constexpr std::chrono::seconds handshake_patience{10};
 
 void dial(member_ptr self);
 
-/// Processes of this host that have ended for certain: others need not wait for their silence.
+/// Looks for processes of this host that have certainly ended: others then need not wait for their
+/// silence.
 void look_around(member_ptr self) {
-  const auto neighbours =
-      self->state.config.place->look([](const member& x, member::time) { return x.neighbours(); });
+  const auto neighbours = self->state.config.place->look(&member::neighbours);
   for (const auto& x : neighbours)
     if (is_known_dead(x.second))
-      self->state.config.place->hear([&](member& to, member::time) { to.on_gone(x.first); });
+      self->state.config.place->hear([&](member& to) { to.on_gone(x.first); });
 }
 
-/// Says what is to be said.
+/// Sends the beat and the piece that are due.
 void say(member_ptr self) {
   auto& state = self->state;
   if (!state.coordinator)
@@ -58,7 +58,7 @@ void try_again_later(member_ptr self) {
   state.goes_where_told = !state.goes_where_told;
   state.pause = std::clamp(2 * state.pause, first_pause, longest_pause);
   if (state.config.is_over && state.config.is_over())
-    state.config.place->hear([](member& x, member::time) { x.on_over(); });
+    state.config.place->hear([](member& x) { x.on_over(); });
 }
 
 void be_connected(member_ptr self, const coordinator_actor& to) {
@@ -76,7 +76,7 @@ void be_connected(member_ptr self, const coordinator_actor& to) {
   say(self);
 }
 
-/// Says hello again where no word comes any more: CAF may hand over the first message of a
+/// Sends the hello again if no word arrives any more: CAF may hand over the first message of a
 /// connection without its sender, or tell the coordinator that this actor is gone when it is not.
 /// Neither can be seen from here.
 void greet_again(member_ptr self) {
@@ -94,8 +94,8 @@ void greet_again(member_ptr self) {
     self->send(state.coordinator, std::move(*hello));
 }
 
-/// Looks for the coordinator again where no word comes at all: it may have ended without a sign,
-/// and another one may have begun elsewhere.
+/// Looks for the coordinator again if no word arrives at all: it may have ended without a sign, and
+/// another one may have begun elsewhere.
 void leave_the_silent(member_ptr self) {
   auto& state = self->state;
   if (!state.coordinator || state.config.local)
@@ -113,12 +113,11 @@ void leave_the_silent(member_ptr self) {
 
 network_address place_of_coordinator(member_ptr self) {
   auto& state = self->state;
-  const auto told =
-      state.config.place->look([](const member& x, member::time) { return x.moved_to(); });
+  const auto told = state.config.place->look(&member::moved_to);
   if (state.goes_where_told && !told.empty())
     try {
       return parse_address(told, "the coordinator's word");
-    } catch (const error&) { // no address: it may be known elsewhere
+    } catch (const error&) { // not an address: the configuration may have one
     }
   return state.config.coordinator();
 }
@@ -160,8 +159,7 @@ void dial(member_ptr self) {
               return;
             if (problem.empty())
               return connect(self, to);
-            self->state.config.place->hear(
-                [&](member& x, member::time) { x.on_no_connection(problem); });
+            self->state.config.place->hear([&](member& x) { x.on_no_connection(problem); });
             try_again_later(self);
           },
           [self, attempt](const caf::error&) {
@@ -170,44 +168,50 @@ void dial(member_ptr self) {
           });
 }
 
+void hear(member_ptr self, const cluster_word& x) {
+  self->state.config.place->hear([&](member& place, member::time now) { place.on_word(x, now); });
+  say(self);
+}
+
+void tick(member_ptr self) {
+  auto& state = self->state;
+  const auto pause = state.config.beat / ticks_per_beat;
+  // Leases may have run out.
+  state.config.place->hear([](member& x, member::time now) { x.on_tick(now); });
+  if (state.ticks++ % ticks_per_beat == 0)
+    look_around(self);
+  greet_again(self);
+  leave_the_silent(self);
+  say(self);
+  if (!state.coordinator && !state.is_dialing) {
+    state.pause -= std::chrono::duration_cast<std::chrono::milliseconds>(pause);
+    if (state.pause <= 0ms)
+      dial(self);
+  }
+  self->delayed_send(self, pause, tick_atom_v);
+}
+
+void lose(member_ptr self, const caf::actor_addr& who) {
+  auto& state = self->state;
+  if (!state.coordinator || who != state.coordinator.address())
+    return;
+  state.coordinator = nullptr;
+  state.config.local = nullptr; // another one has taken over
+  dial(self);
+}
+
 } // namespace
 
 member_actor::behavior_type member_shell(member_actor::stateful_pointer<member_state> self,
                                          const member_config& config, gate_token alive) {
   self->state.config = config;
   keep_until_end(self, std::move(alive));
-  self->set_down_handler([self](const caf::down_msg& x) {
-    if (!self->state.coordinator || x.source != self->state.coordinator.address())
-      return;
-    self->state.coordinator = nullptr;
-    self->state.config.local = nullptr; // another one has taken over
-    dial(self);
-  });
-  const auto tick = config.beat / ticks_per_beat;
+  self->set_down_handler([self](const caf::down_msg& x) { lose(self, x.source); });
   self->send(self, tick_atom_v);
   return {
-      [self](const cluster_word& x) {
-        self->state.config.place->hear(
-            [&](member& place, member::time now) { place.on_word(x, now); });
-        say(self);
-      },
+      [self](const cluster_word& x) { hear(self, x); },
       [self](say_atom) { say(self); },
-      [self, tick](tick_atom) {
-        auto& state = self->state;
-        // Leases may have run out.
-        state.config.place->hear([](member& x, member::time now) { x.on_tick(now); });
-        if (state.ticks++ % ticks_per_beat == 0)
-          look_around(self);
-        greet_again(self);
-        leave_the_silent(self);
-        say(self);
-        if (!state.coordinator && !state.is_dialing) {
-          state.pause -= std::chrono::duration_cast<std::chrono::milliseconds>(tick);
-          if (state.pause <= 0ms)
-            dial(self);
-        }
-        self->delayed_send(self, tick, tick_atom_v);
-      },
+      [self](tick_atom) { tick(self); },
   };
 }
 

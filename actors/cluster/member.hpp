@@ -1,6 +1,6 @@
 #pragma once
 
-#include "actors/cluster/membership.hpp"
+#include "actors/cluster/shared_member.hpp"
 #include "messages/cluster/interfaces.hpp"
 #include "runtime/base/threads/gate.hpp"
 #include "runtime/network/address.hpp"
@@ -17,13 +17,13 @@
 namespace leat {
 
 struct member_config {
-  std::shared_ptr<membership> place = {};
-  /// The coordinator, if it runs in this process; null: it is to be connected to.
+  std::shared_ptr<shared_member> place = {};
+  /// The coordinator, if it runs in this process; null: connect to it.
   coordinator_actor local = {};
   /// Where the coordinator is to be found. Called for each attempt; must not block for long.
   std::function<network_address()> coordinator = {};
-  /// Whether the job is over, as far as can be seen without a coordinator; asked where none
-  /// answers. Must not block for long.
+  /// Whether the job is over, as far as can be seen without a coordinator; asked if none answers.
+  /// Must not block for long.
   std::function<bool()> is_over = {};
   dialer_actor dialer = {};
   std::chrono::nanoseconds beat{std::chrono::seconds{1}};
@@ -37,21 +37,21 @@ struct member_state {
   coordinator_actor coordinator;
   /// Between two attempts to connect; doubles with each that fails.
   std::chrono::milliseconds pause{0};
-  /// Attempts are numbered: an answer to an earlier one is of no use.
+  /// Attempts are numbered, so that answers to earlier ones are ignored.
   std::uint64_t attempt = 0;
   bool is_dialing = false;
-  /// Where it dials next: where it was told that the coordinator has moved to, or where that should
-  /// be; in turns, as long as nobody answers.
+  /// Dials next the address to which the coordinator said it has moved, and not the one where it
+  /// should be. The two alternate as long as nobody answers.
   bool goes_where_told = true;
   std::uint64_t ticks = 0;
-  /// When the hello was sent last, by the clock of the membership.
-  membership::time greeted{0};
+  /// When the hello was sent last, by the clock of `place`.
+  member::time greeted{0};
   /// When the connection was made.
-  membership::time connected{0};
+  member::time connected{0};
 };
 
-/// Keeps up the connection to the coordinator, says what the rank states, and hears what is said.
-/// Lives until an exit message.
+/// Keeps up the connection to the coordinator, sends what the rank states, and hears the
+/// coordinator's words. Lives until an exit message.
 member_actor::behavior_type member_shell(member_actor::stateful_pointer<member_state> self,
                                          const member_config& config, gate_token alive);
 

@@ -13,9 +13,9 @@ namespace leat {
 
 namespace {
 
-/// The member wakes who waits four times a beat; this is for a member that does not.
+/// The member actor wakes waiting threads four times per beat; this is for one that does not.
 constexpr std::chrono::seconds look_again_after{1};
-/// A tick of the clock may be late where the machine is a guest of another, which lets it wait.
+/// A tick of the clock may be late in a virtual machine that its host does not run.
 constexpr std::chrono::milliseconds late_tick{500};
 
 [[noreturn]] void refuse(std::string got, std::string needed, std::vector<std::string> list = {}) {
@@ -29,7 +29,7 @@ std::string seconds_text(std::chrono::nanoseconds x) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(x).count()) + " s";
 }
 
-/// A first line, and the others.
+/// Splits off the first line.
 std::pair<std::string, std::vector<std::string>> lines_of(const std::string& text) {
   std::pair<std::string, std::vector<std::string>> lines;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -47,15 +47,7 @@ std::pair<std::string, std::vector<std::string>> lines_of(const std::string& tex
 
 } // namespace
 
-void membership::take_note() {
-  const auto [term, let_go, epoch, step, global_step, rows, waited] = noted_.read();
-  if (term == 0 || term != value_.term() || let_go != value_.hello().who.let_go)
-    return;
-  value_.move_on({epoch, step}, global_step);
-  value_.count(rows, time{static_cast<time::rep>(waited)});
-}
-
-/// Until then, or until the caller is to be asked.
+/// When to look again: after `look_again_after`, or when the caller's patience is to be asked.
 std::chrono::steady_clock::time_point membership::end_of_wait() {
   return std::min(std::chrono::steady_clock::now() + look_again_after, end_of_patience());
 }
@@ -81,11 +73,11 @@ bool membership::is_other(const member& x) const {
 }
 
 bool membership::has_changed() {
-  return term_ != 0 && look([&](const member& x, member::time) { return is_other(x); });
+  return term_ != 0 && look([&](const member& x) { return is_other(x); });
 }
 
 std::optional<cluster_seat> membership::take_seat(time within) {
-  const auto give_up_at = now_() + within;
+  const auto give_up_at = now() + within;
   term_ = 0;
   moves_on_ = 0;
   permit_ = {};
@@ -105,7 +97,7 @@ std::optional<cluster_seat> membership::take_seat(time within) {
       check();
       if (seat || is_over)
         return seat;
-      const auto text = this->look([](const member& x, member::time) {
+      const auto text = this->look([](const member& x) {
         if (!x.no_connection().empty() || !x.waits_for().empty())
           return x.no_connection().empty() ? x.waits_for() : x.no_connection();
         return std::string{x.heard()
@@ -128,7 +120,7 @@ void membership::check() {
   std::string failure;
   std::string no_connection;
   bool is_silent = false;
-  const bool is_lost = look([&](const member& x, member::time) {
+  const bool is_lost = look([&](const member& x) {
     refused = x.refused();
     failure = x.failure();
     no_connection = x.no_connection();
@@ -154,14 +146,12 @@ void membership::check() {
 
 // -- batches
 
-void membership::move_on(trainer_note x) {
-  x.term = term_;
-  x.let_go = who_.let_go;
-  note(x);
+void membership::move_on(const trainer_note& x) {
+  note(term_, who_.let_go, x);
   if (moves_on_ == version() && x.global_step < next_news_)
     return;
   state([&](member& to) {
-    moves_on_ = version(); // nobody changes it now
+    moves_on_ = version(); // the lock keeps it as it is
     next_news_ = to.next_news();
   });
 }
@@ -172,7 +162,7 @@ void membership::state(std::uint64_t epoch, const epoch_horizon& x) {
 
 epoch_horizon membership::wait_for_end(std::uint64_t epoch, std::uint64_t step) {
   epoch_horizon known;
-  wait([&](const member& x, member::time) {
+  wait([&](const member& x) {
     known = x.known(epoch);
     return known.is_final || known.batches > step + 1;
   });
@@ -180,9 +170,9 @@ epoch_horizon membership::wait_for_end(std::uint64_t epoch, std::uint64_t step) 
 }
 
 bool membership::is_permitted_at(std::uint64_t tick) {
-  const auto now = now_();
-  permit_.tick = now + late_tick < permit_.until ? tick : 0;
-  return now < permit_.until;
+  const auto at = now();
+  permit_.tick = at + late_tick < permit_.until ? tick : 0;
+  return at < permit_.until;
 }
 
 void membership::wait_to_hand_over(std::uint64_t global_step) {
@@ -194,7 +184,7 @@ void membership::wait_to_hand_over(std::uint64_t global_step) {
   wait([&](const member& x, member::time now) {
     if (is_other(x) || !x.may_hand_over(global_step, now))
       return false;
-    // Nobody changes it now.
+    // The lock keeps the version as it is.
     permit_ = {version(), x.lease_until(), x.step_limit(), 0};
     return true;
   });

@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 constexpr auto shortest_beat = 10ms;
 constexpr auto longest_beat = 60s;
 
-/// An option that still has its default says nothing.
+/// Takes over an option; one that still has its default was not set.
 void take_over(const char* name, std::uint64_t& option, std::uint64_t unsaid,
                const std::optional<std::uint64_t>& said) {
   if (!said)
@@ -68,7 +68,7 @@ cluster_hello full_hello(const loader_options& x, const rank_job& job) {
   return hello;
 }
 
-/// Of a job that nobody has named: another pipeline, or another length, is another job.
+/// The id of a job that nobody has named: another pipeline, or another length, is another job.
 std::string own_name_of(const cluster_hello& x) {
   auto text = x.pipeline;
   for (const auto& [name, value] : comparable(x))
@@ -104,7 +104,7 @@ listening_config own_coordinator(const loader_options& x, const cluster_hello& h
           .log = log};
 }
 
-/// Where the newest coordinator says that it is, or else where the option says.
+/// Finds the coordinator where the newest one says that it is, or else where the option says.
 std::function<network_address()> finder_of(const cluster& x) {
   std::shared_ptr<state_directory> directory;
   if (!x.state_directory.empty())
@@ -124,12 +124,13 @@ std::function<network_address()> finder_of(const cluster& x) {
   };
 }
 
-/// Whether the job has ended, by the state directory: the coordinator may have gone with rank 0.
+/// Finds out from the state directory whether the job has ended: the coordinator may have ended
+/// with rank 0.
 std::function<bool()> end_finder_of(const cluster& x, const cluster_hello& hello) {
   if (x.state_directory.empty())
     return {};
   const auto directory = std::make_shared<file_state_directory>(x.state_directory);
-  // A coordinator apart that was given no name takes the directory's.
+  // A separate coordinator without a job id takes the directory's.
   const bool has_any_name = x.job.empty() && x.is_elastic() && !x.rank;
   const auto name = x.job.empty() ? own_name_of(hello) : x.job;
   return [directory, has_any_name, name] {
@@ -153,7 +154,7 @@ cluster cluster_from(const cluster_settings& said) {
   return x;
 }
 
-/// The same for all loaders that look for the same coordinator.
+/// Equal for all loaders that look for the same coordinator.
 std::string name_of_coordinator(const cluster& x) {
   if (x.state_directory.empty())
     return x.address;

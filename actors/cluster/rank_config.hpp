@@ -7,11 +7,11 @@
 
 namespace leat {
 
-/// Takes rank and world size from the cluster's options, and checks those. Throws
+/// Takes rank and world size from the cluster's options, and checks these. Throws
 /// `errc::invalid_argument`.
 void set_ranks(loader_options& x);
 
-/// What a rank of this job says and does in its cluster.
+/// How a rank of this job takes part in its cluster.
 cluster_rank_config config_for(const loader_options& x, const rank_job& job);
 
 } // namespace leat

@@ -9,7 +9,7 @@ namespace leat {
 
 namespace {
 
-/// Of beats, which come every second.
+/// How old the newest beat of a rank may be; beats come every second.
 constexpr std::chrono::seconds silence{3};
 
 cluster_phase phase_of(const cluster_status& x) {

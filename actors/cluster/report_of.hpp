@@ -8,7 +8,7 @@
 
 namespace leat {
 
-/// What a coordinator at this address has answered, in the words of the public interface.
+/// Translates the answer of a coordinator at this address into the public interface's report.
 cluster_report report_of(const std::string& address, const cluster_status& x);
 
 } // namespace leat

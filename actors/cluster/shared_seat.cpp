@@ -28,7 +28,7 @@ std::string place_text(const resume_point& x) {
 
 loader_options with_ranks(loader_options x) {
   set_ranks(x);
-  x.while_waiting = {}; // asked here, around each call of the job
+  x.while_waiting = {}; // this seat asks it, around each call of the job
   return x;
 }
 
@@ -37,7 +37,7 @@ void wait_for_lease(membership& x) {
 }
 
 std::string reason_of(membership& x) {
-  return x.look([](const member& of, member::time) { return of.reason(); });
+  return x.look(&member::reason);
 }
 
 } // namespace
@@ -45,13 +45,13 @@ std::string reason_of(membership& x) {
 shared_seat::shared_seat(const pipeline& data, loader_options options)
     : loader_seat(data, with_ranks(options)), asked_(std::move(options.while_waiting)),
       lasts_([this] { // so small that it is copied without allocating, per batch
-        if (is_interrupted() || (rank_ && rank_->place()->has_changed()))
+        if (current_.is_interrupted() || (rank_ && rank_->place()->has_changed()))
           return false;
         return asked_ ? asked_() : outer_caller_lasts();
       }) {}
 
 shared_seat::~shared_seat() {
-  end_job();
+  current_.end();
   if (!rank_)
     return;
   try {
@@ -70,14 +70,14 @@ shared_seat::~shared_seat() {
     return;
   try {
     check_stored();
-  } catch (const error& problem) { // nobody has asked for it
+  } catch (const error& problem) { // no call is left to throw it
     notice(std::string{"loader: a snapshot was not saved: "} + problem.what());
   }
 }
 
 void shared_seat::begin() {
   const patience waits{lasts_};
-  make_job();
+  current_.make(options_);
 }
 
 // -- seats
@@ -91,7 +91,7 @@ void shared_seat::join() {
   try {
     if (!rank_)
       rank_ = std::make_unique<cluster_rank>(config_for(options_, job().job()));
-    // Again where an earlier call was interrupted: restore() may have come since.
+    // Also if an earlier call was interrupted: restore() may have been called since.
     rank_->place()->state([&](member& x) { x.want(sets_, wanted_start_); });
     sit();
   } catch (const patience_ended&) {
@@ -113,15 +113,14 @@ void shared_seat::sit() {
              "(LEAT_CLUSTER_JOB)");
       return;
     }
-    told_store_failures_ =
-        place.look([](const member& x, member::time) { return x.store_failures(); });
+    told_store_failures_ = place.look(&member::store_failures);
     try {
       return stand_at(*seat);
     } catch (const error& x) {
       if (!place.has_changed())
         throw;
       if (x.code() != errc::interrupted)
-        notice(std::string{"cluster: "} + x.what()); // the set may be gone with its term
+        notice(std::string{"cluster: "} + x.what()); // the set may have been removed with its term
     }
   }
 }
@@ -130,15 +129,15 @@ void shared_seat::stand_at(const cluster_seat& seat) {
   const bool fits = options_.rank == seat.rank && options_.world_size == seat.world_size;
   options_.rank = seat.rank;
   options_.world_size = seat.world_size;
-  if (!has_job() || has_moved_ || !fits) {
+  if (!current_.exists() || has_moved_ || !fits) {
     has_moved_ = false;
     held_.clear();
-    make_job();
+    current_.make(options_);
   }
   auto& job = this->job();
   auto& place = *rank_->place();
   job.meet(rank_->place());
-  wait_for_lease(place); // one that was stopped for long must not cut logs now
+  wait_for_lease(place); // a process that was stopped for long must not cut logs now
   has_moved_ = true;
   if (seat.start)
     job.restore([&](rank_job& x) {
@@ -160,7 +159,7 @@ void shared_seat::stand_at(const cluster_seat& seat) {
 void shared_seat::fail(const error& problem) {
   failure_ = problem;
   rank_->place()->state_in_seat([&](member& x) { x.fail(problem.what()); });
-  rank_->leave(); // whoever catches it may keep this loader for long
+  rank_->leave(); // the caller may keep this loader for long
   throw error(problem);
 }
 
@@ -169,7 +168,7 @@ void shared_seat::regroup() {
     if (where_ == where::seated)
       rank_->place()->check();
     where_ = where::unseated;
-    end_job();
+    current_.end();
     sit();
   } catch (const patience_ended&) {
     throw;
@@ -181,9 +180,9 @@ void shared_seat::regroup() {
       fail(error(errc::cluster, {.stage = "cluster",
                                  .got = "a job that has ended without this rank",
                                  .needed = "all ranks up to the last batch"}));
-    // An elastic job may end without a process that had a seat before: that stands where one does
-    // which comes too late.
-    make_job();
+    // An elastic job may end without a process that had a seat before: its loader then stands where
+    // that of a latecomer does.
+    current_.make(options_);
     if (!sets_.empty())
       loader_seat::restore(sets_, restore_options_);
     throw error(errc::regrouped, {.stage = "cluster",
@@ -234,7 +233,7 @@ void shared_seat::resume_at(std::uint64_t global_step) {
                     "a step at or after " + place_text(at));
   must_resume_ =
       where_ == where::seated && global_step > at.global_step; // also if this is interrupted
-  // Made once more: sums and bad samples are then those of the rank that was lost.
+  // Makes the batches once more, so that sums and bad samples are those of the rank that was lost.
   while (job().job().position().global_step < global_step)
     if (!next_batch())
       refuse_argument("resume_at", "step " + std::to_string(global_step),
@@ -277,7 +276,7 @@ lease shared_seat::next_batch() {
   try {
     return next_in_seat();
   } catch (const patience_ended&) {
-    check_runtime();
+    current_.check_runtime();
     if (!rank_->place()->has_changed())
       throw;
   } catch (const error& x) {
@@ -290,40 +289,40 @@ lease shared_seat::next_batch() {
 
 lease shared_seat::next_in_seat() {
   auto& place = *rank_->place();
-  if (const auto version = place.version(); version != goes_on_) {
+  if (const auto version = place.version(); version != checked_version_) {
     rank_->coordinate_again();
     if (place.has_changed())
       throw patience_ended{};
     check_stored();
-    goes_on_ = version;
+    checked_version_ = version;
   }
   auto& job = this->job();
   const auto& mine = job.job();
   const auto& counts = *job.engine().metrics();
-  place.move_on({.behind = oldest_held(mine.at.next),
+  place.move_on({.saves_from = oldest_held(mine.at.next),
                  .global_step = mine.at.global_step,
                  .rows = counts.samples.get(),
                  .waited = counts.waits.sum()});
   if (mine.records->has_feeds())
-    if (const auto newest = place.look([](const member& x, member::time) { return x.stored(); }))
+    if (const auto newest = place.look(&member::stored))
       mine.records->heard_stored(sets_, *newest, options_.keep);
   auto batch = job.next();
   if (batch) {
-    held_.emplace_back(batch.batch_.after_, mine.at.next);
+    held_.emplace_back(batch.batch_.after_);
   } else if (!has_ended_) {
-    wait_for_lease(place); // the end is handed over like a batch
+    wait_for_lease(place); // the end, like a batch, is handed over only with a lease
     has_ended_ = true;
   }
   return batch;
 }
 
 job_position shared_seat::oldest_held(const job_position& otherwise) {
-  const auto is_gone = [](const auto& x) { return x.first.expired(); };
-  while (!held_.empty() && is_gone(held_.front()))
-    held_.pop_front();
-  if (held_.size() > 2 * options_.leases) // after one that is held for long
-    std::erase_if(held_, is_gone);
-  return held_.empty() ? otherwise : held_.front().second;
+  if (held_.size() > 2 * options_.leases) // an older one is held for long
+    std::erase_if(held_, [](const auto& x) { return x.expired(); });
+  for (; !held_.empty(); held_.pop_front())
+    if (const auto oldest = held_.front().lock())
+      return oldest->next;
+  return otherwise;
 }
 
 // -- sets
@@ -345,7 +344,7 @@ void shared_seat::save(const std::string& directory, const job_progress& at) {
 
 void shared_seat::check_stored() {
   std::optional<std::string> why;
-  rank_->place()->look([&](const member& x, member::time) {
+  rank_->place()->look([&](const member& x) {
     if (x.store_failures() <= told_store_failures_)
       return;
     told_store_failures_ = x.store_failures();
@@ -383,7 +382,7 @@ void shared_seat::wait_saved() {
   wait_in_seat([&] {
     wait_for_saved(true);
     try {
-      place.wait([](const member& x, member::time) { return x.saved().empty(); });
+      place.wait([](const member& x) { return x.saved().empty(); });
     } catch (...) {
       wait_for_saved(false);
       throw;

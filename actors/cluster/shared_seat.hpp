@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
 namespace leat {
 
@@ -36,7 +35,7 @@ private:
   void stand_at(const cluster_seat& seat);
   /// Waits for a new seat, then throws `errc::regrouped`, or `errc::cluster` if there is none.
   [[noreturn]] void regroup();
-  /// Lets the other ranks know; each later next() throws it.
+  /// Tells the other ranks, and throws; each later next() throws the same.
   [[noreturn]] void fail(const error& problem);
   template <class Wait>
   void wait_in_seat(Wait wait);
@@ -57,9 +56,9 @@ private:
     job_is_over,
   };
 
-  /// What the user is asked while the loader waits.
+  /// The user's `while_waiting`.
   const std::function<bool()> asked_;
-  /// False once a wait is to end: the caller does not wait any longer, or the seat is lost.
+  /// False once a wait is to end, because the caller gives up or the seat is lost.
   const std::function<bool()> lasts_;
   restore_options restore_options_;
   /// Where the job's sets are kept, and where it wants to begin; empty: nowhere.
@@ -67,8 +66,8 @@ private:
   std::optional<job_position> wanted_start_;
   /// Null before it has joined.
   std::unique_ptr<cluster_rank> rank_;
-  /// The batches after which the trainer may still save, in order, and the places after them.
-  std::deque<std::pair<std::weak_ptr<const job_progress>, job_position>> held_;
+  /// Where the job stands after each batch after which the trainer may still save, in order.
+  std::deque<std::weak_ptr<const job_progress>> held_;
   where where_ = where::outside;
   /// The job was restored, or has begun.
   bool has_moved_ = false;
@@ -76,12 +75,12 @@ private:
   bool has_ended_ = false;
   /// The trainer must say where it resumes.
   bool must_resume_ = false;
-  /// It has: where its rank was lost, if others went on.
+  /// The trainer has said where it resumes.
   bool has_resumed_ = false;
   std::optional<error> failure_;
   std::uint64_t told_store_failures_ = 0;
-  /// The version of the place at which it could go on.
-  std::uint64_t goes_on_ = 0;
+  /// The version of the `membership` at which it was last found in its seat.
+  std::uint64_t checked_version_ = 0;
 };
 
 } // namespace leat

@@ -13,14 +13,14 @@ namespace leat {
 enum class rank_loss : std::uint8_t {
   /// All go back to the newest stored set, once the lost rank has come back.
   back,
-  /// They go on, as far as `cluster::run_ahead` allows; the lost rank comes back where its trainer
-  /// says (`loader::resume_at`).
+  /// They continue, as far as `cluster::run_ahead` allows; the lost rank comes back where its
+  /// trainer says (`loader::resume_at`).
   alone,
 };
 
 /// How a process takes part in a job of several processes, on one machine or many, whose loaders
-/// agree through a coordinator: who sits where, where epochs end, where all begin after a failure,
-/// and when a snapshot of the whole job is stored.
+/// agree through a coordinator: who has which seat, where epochs end, where all begin after a
+/// failure, and when a snapshot of the whole job is stored.
 ///
 ///     leat::loader loader{data, {.cluster = leat::cluster::from_env()}};
 ///     loader.restore("checkpoints"); // joins, and waits for all ranks
@@ -29,15 +29,16 @@ struct LEAT_API cluster {
   /// Where the coordinator listens: "node1:4242", "10.0.0.5:4242", "[fd00::5]:4242". May be empty
   /// if there is a state directory that all hosts share: the coordinator writes there where it is.
   std::string address = {};
-  /// Where the coordinator keeps what must outlive it, on a file system that all who may run it
-  /// share. Rank 0's process runs the coordinator if it is given one; without it, `leat
+  /// Where the coordinator keeps what must outlive it, on a file system that all machines share
+  /// which may run it. Rank 0's process runs the coordinator if it is given one; without it, `leat
   /// coordinator` runs apart.
   std::string state_directory = {};
   /// Whether this process runs the coordinator; empty: rank 0's does, if it has a state directory.
   std::optional<bool> runs_coordinator = {};
-  /// What all processes of the job must know; who says something else is not heard.
+  /// What all processes of the job must know; the coordinator ignores a process that says something
+  /// else.
   std::string token = {};
-  /// Nothing is encrypted, and who can reach the coordinator's port can attack it. So addresses
+  /// Nothing is encrypted, and whoever can reach the coordinator's port can attack it. So addresses
   /// other than loopback are refused unless this says that the network is private.
   bool insecure = false;
   /// The job's id: a state directory belongs to one job until that is over. Empty: made from the

@@ -187,7 +187,7 @@ struct loader_stats {
   duration_stats ready_for = {};
   /// Workers that there should be now: as requested, or as found (`automatic`).
   std::uint64_t workers_now = 0;
-  /// Time that iterators ran, and dealt rows to workers.
+  /// Of the time that workers, or without any the trainer, were busy, what iterators took.
   std::chrono::nanoseconds iterating{0};
   slot_stats slots = {};
   /// Bad samples since the job began, as far as this rank knows them.
@@ -225,7 +225,7 @@ public:
   ///
   /// In a cluster it also waits where other ranks have to come first, and throws `errc::regrouped`
   /// after all ranks went back to a stored set (or to the beginning), perhaps in another number:
-  /// then load the weights of position().global_step and go on with next(). `errc::cluster` if
+  /// then load the weights of position().global_step and continue with next(). `errc::cluster` if
   /// another rank has failed, or the coordinator is gone for too long.
   lease next();
 
@@ -277,17 +277,16 @@ public:
   /// Without a cluster nothing happens. Throws `errc::cluster`.
   void join();
 
-  /// With `rank_loss::alone`: goes on at this step of the job, by batch::global_step(), as the
-  /// trainer says, which has its weights from the other ranks. The batches before it are made once
-  /// more, but not handed over.
-  /// After restore(), or `errc::regrouped`, before the next next(); needed if has_come_back(), and
-  /// allowed always. Throws `errc::invalid_argument` for a step before the one where the loader
-  /// stands.
+  /// With `rank_loss::alone`: continues at this step of the job, by batch::global_step(), which the
+  /// trainer names: it has its weights from the other ranks. The batches before it are made once
+  /// more, but not handed over. After restore(), or `errc::regrouped`, before the next next();
+  /// needed if has_come_back(), and allowed always. Throws `errc::invalid_argument` for a step
+  /// before the one where the loader stands.
   void resume_at(std::uint64_t global_step);
 
-  /// With `rank_loss::alone`: whether the others went on while this rank was lost, by this process
-  /// or the one whose place it takes, so that next() needs a resume_at() first. If not, all begin
-  /// at the same place, where position() stands.
+  /// With `rank_loss::alone`: whether the others continued while this rank was lost, by this
+  /// process or the one whose place it takes, so that next() needs a resume_at() first. If not, all
+  /// begin at the same place, where position() stands.
   bool has_come_back() const;
   /// The term of the cluster in which this rank has its place (cluster_report::term); 0 before it
   /// has joined, and without a cluster. What was handed over in earlier terms after position() does
@@ -390,9 +389,9 @@ public:
 
   /// Ends a next() that waits, and all later ones: they throw `errc::interrupted`, and functions of
   /// the pipeline are asked to stop (`context::cancelled`). What was handed over stays so, and
-  /// snapshot() and save() still say where the loader stands: for a job that is told to end while
-  /// it waits, even for records that may never come. Any thread, but not during moves and the end
-  /// of the loader; not in a signal handler.
+  /// snapshot() and save() still say where the loader stands: for a job that must end while it
+  /// waits, even for records that may never come. Any thread, but not during moves and the end of
+  /// the loader; not in a signal handler.
   void interrupt();
 
   /// Digest of the data that the pipeline reads, as logs and `leat index` show it: it is the same

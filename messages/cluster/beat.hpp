@@ -30,7 +30,7 @@ struct cluster_beat {
 
   // State in the term:
   /// The first place of the job that it may still save: it is done with all batches before.
-  job_position behind = {};
+  job_position saves_from = {};
   /// The job's step at that place; none before it has loaded the set that its term began with.
   std::optional<std::uint64_t> global_step = {};
   /// For the epochs that it works on: the batches that it has rows for.

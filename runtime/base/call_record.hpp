@@ -48,6 +48,9 @@ public:
     return call{number, stage, lane};
   }
 
+  /// Calls that have begun.
+  std::uint64_t number() const noexcept { return number_.load(std::memory_order_relaxed); }
+
 private:
   std::atomic<std::uint64_t> number_{0};
   std::atomic<const std::string*> stage_{nullptr};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/call_record.hpp"
 #include "runtime/base/metrics.hpp"
 #include "runtime/base/trace.hpp"
 
@@ -113,6 +114,8 @@ struct alignas(64) worker_record {
   std::atomic<std::uint64_t> rows_dealt{0};
   std::atomic<std::uint64_t> rows_done{0};
   std::atomic<std::int64_t> busy_ns{0};
+  /// Of that time, what it ran lanes for, with the probes that they asked for.
+  std::atomic<std::int64_t> iterating_ns{0};
   std::atomic<std::uint64_t> bytes_read{0};
   /// Elements of the packs that it made, and those among them that are padding.
   std::atomic<std::uint64_t> elements_packed{0};
@@ -124,6 +127,9 @@ struct alignas(64) worker_record {
   std::atomic<std::uint64_t> epoch{0};
   std::atomic<std::uint64_t> item{0};
   std::atomic<std::size_t> stage{0};
+
+  /// The function of an operator that it is calling for a lane.
+  call_record calls;
 
   stage_clock clock;
 };

@@ -15,7 +15,7 @@ std::uint64_t boot_clock_ns() {
 }
 
 std::uint64_t clock_tick() noexcept {
-  // Unlike the monotonic clock, that of the day is set forward before a thread runs again.
+  // Unlike the monotonic clock, the time of day is set forward before any thread runs again.
   ::timespec now{};
   (void)::clock_gettime(CLOCK_REALTIME_COARSE, &now); // fails only for clocks that do not exist
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000

@@ -38,10 +38,10 @@ coordinator::coordinator(const coordinator_settings& settings, std::string token
       leases_(settings.times.lease, now) {
   if (const auto found = memory_.read_state())
     state_ = decode_coordinator_state(found->bytes, "state." + std::to_string(found->life));
-  // What an earlier life may still write is of no use from here on: it lands where nobody looks.
+  // From here on, what an earlier life may still write lands where nobody looks.
   memory_.write_state(life_, encode(state_));
   if (state_.phase == job_phase::running) {
-    // Its members beat on as before: their statements say all that was known.
+    // The members continue to beat: their statements say all that was known.
     sets_.begin_term(state_.seats.size());
     steps_.resize(state_.seats.size());
   }
@@ -69,8 +69,8 @@ coordinator_output coordinator::take_output() {
 void coordinator::on_hello(source_id from, const cluster_hello& x, time now) {
   if (has_ended_ || x.token != token_)
     return;
-  // Said again, because no word had come: to begin anew with it would forget what it has said
-  // since.
+  // A repetition, because no word had arrived: to begin again with it would forget what the process
+  // has said since.
   const auto known = processes_.all().find(from);
   if (known != processes_.all().end() && known->second.hello.who.is_same_process(x.who))
     return;
@@ -101,8 +101,8 @@ void coordinator::on_hello(source_id from, const cluster_hello& x, time now) {
   compare_with_others(process, now);
 }
 
-/// All must train on the same. Those that hold a seat of the newest term are right; among others
-/// nobody knows which one is wrong. Who has gone does not count.
+/// All processes must train on the same. Those that hold a seat of the newest term are right; among
+/// others nobody knows which one is wrong. Processes that have gone do not count.
 void coordinator::compare_with_others(cluster_process& x, time now) {
   const auto has_sat = [&](const cluster_process& y) { return holds_seat(y.hello.who); };
   const auto counts = [&](const cluster_process& y) {
@@ -136,7 +136,8 @@ void coordinator::compare_with_others(cluster_process& x, time now) {
 bool coordinator::is_foreign(cluster_process& x, const cluster_beat& beat) {
   if (beat.life <= life_ && beat.term <= state_.term)
     return false;
-  // It has heard more than this one knows. The directory alone says whether a newer life has begun.
+  // The process has heard of a newer life than this one. Only the directory can tell whether there
+  // is one.
   if (memory_.newest_life() > life_) {
     give_way();
     return true;
@@ -226,7 +227,7 @@ void coordinator::on_closed(source_id from) {
   process->is_closed = true;
   if (!holds_seat(process->hello.who))
     return processes_.forget(from);
-  has_news_ = true; // others on its host look whether it has ended
+  has_news_ = true; // so that others on its host look whether it has ended
 }
 
 void coordinator::on_stored(const job_position& at) {
@@ -246,8 +247,8 @@ void coordinator::on_not_stored(const job_position& at, const std::string& why) 
 
 // -- what goes out
 
-/// Called before anyone hears of it. A life that has begun meanwhile may not have read it: then
-/// nobody hears of it.
+/// Called before anyone hears of the state. If another life has begun meanwhile, it may not have
+/// read this state: then nobody hears of it.
 void coordinator::write(coordinator_state x) {
   memory_.write_state(life_, encode(x));
   state_ = std::move(x);
@@ -286,7 +287,7 @@ std::optional<cluster_seat> coordinator::seat_for(const cluster_process& x, time
   if (state_.phase != job_phase::running || !rank)
     return std::nullopt;
   const auto& seat = state_.seats[*rank];
-  // No longer than the directory has called this life the newest.
+  // Counted from when the directory last called this life the newest.
   const auto lease = settings_.times.lease - (now - checked_);
   if (lease <= time{0})
     return std::nullopt;
@@ -302,7 +303,8 @@ std::optional<cluster_seat> coordinator::seat_for(const cluster_process& x, time
                       .step_limit = step_limit_};
 }
 
-/// Where there are many, others with each word, and others for each process.
+/// If there are many suspects, each word names different ones, and so do words to different
+/// processes.
 coordinator::neighbours coordinator::suspects_for(const cluster_process& x) const {
   const auto found = suspects_.find(host_of(x.hello.process));
   if (found == suspects_.end() || found->second.size() <= most_suspects)
@@ -324,7 +326,8 @@ void coordinator::say(source_id to, time now) {
 void coordinator::say(const cluster_process& to, time now) {
   const bool is_running = state_.phase == job_phase::running;
   const bool was_of_the_term = to.beat.term == state_.term;
-  // Who has heard of a newer life hears no older one, and not why it is refused either.
+  // A process that has heard of a newer life ignores words of an older one, and would not hear why
+  // it is refused.
   cluster_word x{.life = to.refused.empty() ? life_ : std::max(life_, to.beat.life),
                  .echo = to.beat.number,
                  .term = state_.term,
@@ -375,7 +378,7 @@ cluster_status coordinator::status(time now) const {
       continue;
     to.host_name = holder->hello.host_name;
     to.pid = holder->hello.process.pid;
-    to.at = holder->beat.behind;
+    to.at = holder->beat.saves_from;
     to.global_step = holder->beat.global_step;
     to.silent_ns = static_cast<std::uint64_t>((now - holder->heard).count());
     to.is_connected = !holder->is_closed;
@@ -410,7 +413,7 @@ void coordinator::give_way() {
   std::string address;
   try {
     address = memory_.newest_address();
-  } catch (const error&) { // then they look for it where they found this one
+  } catch (const error&) { // members then look for it where they found this one
     return;
   }
   for (const auto& [connection, x] : processes_.all())

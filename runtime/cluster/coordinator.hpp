@@ -37,9 +37,9 @@ struct coordinator_output {
   std::vector<std::string> log;
 };
 
-/// The one that knows who sits where, since when and from which set; where epochs end; what has
-/// failed. It has no data and no state of lanes. What it hears are statements, and so is what
-/// it says: messages may be lost, repeated or late.
+/// Knows who holds which seat, since when and from which set; where epochs end; what has failed. It
+/// has no data and no state of lanes. All messages are statements in both directions: they may be
+/// lost, repeated or late.
 ///
 /// A plain value: time is what its caller says (a clock that counts while the machine sleeps), and
 /// connections are numbers that its caller gives. After each call, `take_output` has what is to be
@@ -56,12 +56,12 @@ public:
   coordinator(const coordinator_settings& settings, std::string token, std::uint64_t life,
               coordinator_memory& memory, find_newest_set newest_set, time now);
 
-  /// A process says who it is. Nothing is heard of a connection before. It may say so again, since
-  /// one that was silent for long while a term was formed is forgotten.
+  /// A process says who it is; before that, messages of its connection are ignored. It may say so
+  /// again: one that was silent for long while a term was formed is forgotten.
   void on_hello(source_id from, const cluster_hello& x, time now);
   void on_beat(source_id from, const cluster_beat& x, time now);
   void on_part(source_id from, const cluster_part& x, time now);
-  /// A connection was closed. That frees no seat; who holds none is forgotten.
+  /// A connection was closed. That frees no seat; a process that holds none is forgotten.
   void on_closed(source_id from);
   /// Answers to `finish`; and to any command that failed.
   void on_stored(const job_position& at);
@@ -72,7 +72,7 @@ public:
   coordinator_output take_output();
   /// What the job looks like from outside.
   cluster_status status(time now) const;
-  /// A newer life has begun, or all is over and everybody knows: nothing is to be done any more.
+  /// A newer life has begun, or all is over and everybody knows: there is nothing left to do.
   bool has_ended() const noexcept { return has_ended_; }
   /// It has ended because a newer life has begun.
   bool is_superseded() const noexcept { return is_superseded_; }
@@ -90,8 +90,8 @@ private:
   void hear(const cluster_process& who, const cluster_beat& x);
   void hear_ends(std::uint64_t rank, const cluster_process& who);
   void compare_with_others(cluster_process& x, time now);
-  /// Whether it belongs to another state directory, as far as this one tells: then it is not heard
-  /// any more.
+  /// Whether the process belongs to another state directory, as far as this one tells: then its
+  /// beats are ignored.
   bool is_foreign(cluster_process& x, const cluster_beat& beat);
   // Terms:
   void form(time now);
@@ -111,7 +111,7 @@ private:
   const cluster_process* holder_of(std::uint64_t rank) const;
   std::vector<std::pair<std::uint64_t, const cluster_process*>> members() const;
   bool is_lost(const incarnation& holder, time now) const;
-  /// It is there, as far as anybody knows.
+  /// The process is there, as far as anybody knows.
   bool is_present(const cluster_process& x, time now) const;
   /// In whatever incarnation.
   bool holds_seat(const incarnation& who) const;
@@ -124,9 +124,9 @@ private:
   void forget_others(time now);
   /// Under the policy `alone`: see cluster_seat::step_limit.
   std::uint64_t step_limit() const;
-  /// The seat that it holds; none if it holds none.
+  /// The rank whose seat the process holds, if any.
   std::optional<std::uint64_t> rank_of(const incarnation& who) const;
-  /// It wants a seat, and lives.
+  /// The process wants a seat, and is alive.
   bool is_waiting(const cluster_process& x, time now) const;
   void collect();
   void set_directory(const std::string& sets);
@@ -139,9 +139,9 @@ private:
   neighbours suspects_for(const cluster_process& x) const;
   std::optional<cluster_seat> seat_for(const cluster_process& x, time now);
   void retire();
-  /// To a newer life.
+  /// Ends, because a newer life has begun.
   void give_way();
-  /// The state directory was removed: nothing can be promised any more.
+  /// Ends, because the state directory was removed: nothing can be promised any more.
   void give_up();
 
   coordinator_settings settings_;
@@ -162,7 +162,7 @@ private:
   leases leases_;
   /// Holders of seats that are known to have ended.
   std::set<process_number> dead_;
-  /// Those of each host that may have, as of the last tick.
+  /// Holders on each host that may have ended, as of the last tick.
   std::map<host_key, neighbours> suspects_;
   // What belongs to one term:
   std::optional<epoch_ends> ends_;
@@ -170,9 +170,9 @@ private:
   /// The step that each rank is done with, as far as its present life has said so.
   std::vector<std::optional<std::uint64_t>> steps_;
   std::uint64_t step_limit_ = 0;
-  /// Ranks that are lost, since when.
+  /// Ranks that are lost, and since when.
   std::map<std::uint64_t, time> lost_;
-  /// Everybody is to hear of what has changed.
+  /// Something has changed, and every process is to hear of it.
   bool has_news_ = false;
   coordinator_output output_;
   /// What it says when it has ended.

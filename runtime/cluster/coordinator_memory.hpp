@@ -20,14 +20,14 @@ public:
   coordinator_memory(const coordinator_memory&) = delete;
   coordinator_memory& operator=(const coordinator_memory&) = delete;
 
-  /// Looked up each time: another coordinator may have begun. Throws `errc::io`.
+  /// Looks it up each time: another coordinator may have begun. Throws `errc::io`.
   virtual std::uint64_t newest_life() = 0;
   /// Where the coordinator of the newest life is; empty if that is not known.
   virtual std::string newest_address() { return {}; }
   /// Durable when it returns. Throws `errc::io`.
   virtual void write_state(std::uint64_t life, const std::string& bytes) = 0;
-  /// What the newest life has written, or, if that has written nothing, the one before. Throws
-  /// `errc::io` and `errc::torn_file`.
+  /// What the newest life has written, or, if that has written nothing, the newest before it.
+  /// Throws `errc::io` and `errc::torn_file`.
   virtual std::optional<found> read_state() = 0;
 };
 

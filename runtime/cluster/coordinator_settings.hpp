@@ -16,7 +16,7 @@ struct cluster_times {
   time beat = std::chrono::seconds{1};
   /// A rank that has been silent for so long is lost; its seat is not free yet.
   time lost = std::chrono::seconds{10};
-  /// The same after its connection was closed: it connects again sooner, if it lives.
+  /// The same after its connection was closed: a rank that is alive reconnects sooner.
   time lost_unconnected = std::chrono::seconds{3};
   /// A rank hands over batches for so long after the last beat that the coordinator has answered.
   time lease = std::chrono::seconds{30};
@@ -24,11 +24,11 @@ struct cluster_times {
   time rejoin_within = std::chrono::minutes{10};
   /// An elastic job begins when nobody has joined for so long.
   time last_call = std::chrono::seconds{10};
-  /// A coordinator stays so long after the last beat, to tell how the job has ended.
+  /// A coordinator stays this long after the last beat, to say how the job has ended.
   time linger = std::chrono::seconds{10};
 };
 
-/// False for numbers that no job can have: what a peer says is not believed.
+/// False for numbers that no job can have: peers are not trusted.
 inline bool is_possible(const job_rules& x) noexcept {
   if (x.is_elastic())
     return x.least_ranks > 0 && x.least_ranks <= x.most_ranks && x.most_ranks <= max_world_size;

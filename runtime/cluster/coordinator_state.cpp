@@ -46,7 +46,7 @@ coordinator_state decode_coordinator_state(std::string_view bytes, const std::st
   coordinator_state x;
   fields(wire_reader<wire::ClusterState>{from}, x);
   if (!x.rules && x.phase == job_phase::running)
-    x.phase = job_phase::forming; // of a version that did not keep them: all begin again
+    x.phase = job_phase::forming; // written by a version that did not keep them: all begin again
   return x;
 }
 

@@ -22,16 +22,16 @@ enum class job_phase : std::uint8_t {
   running,
   /// All batches were handed over, and all that was saved is stored. For good.
   over,
-  /// Up to the next term.
+  /// A rank has failed, up to the next term.
   failed,
 };
 
-/// What a coordinator makes durable before anyone hears of it, and the next one begins with.
+/// What a coordinator makes durable before anyone hears of it; the next coordinator begins with it.
 struct coordinator_state {
   struct seat {
     incarnation holder = {};
-    /// For a later coordinator, which may never hear of the holder: others on its host can look
-    /// whether it has ended.
+    /// For a later coordinator, which may never hear from the holder: processes on its host can
+    /// look whether it has ended.
     process_identity process = {};
     /// Another process held it earlier in the term.
     bool has_come_back = false;
@@ -44,9 +44,9 @@ struct coordinator_state {
   job_phase phase = job_phase::forming;
   /// Those of the newest term, by rank.
   std::vector<seat> seats = {};
-  /// What they wanted alike when the term began; none before the first. A new term has its own.
+  /// The rules that all ranks of the term had in common; none before the first term.
   std::optional<job_rules> rules = {};
-  /// What they train on: see `work_of`.
+  /// What the ranks train on: see `work_of`.
   hash128 work = {};
   /// The stored set that the term began with; none: the job's beginning.
   std::optional<job_position> start = {};

@@ -36,7 +36,7 @@ numbered_seats(const std::vector<const cluster_process*>& waiting) {
   return taken == world ? std::optional{std::move(seats)} : std::nullopt;
 }
 
-/// The most ranks that an elastic job can have of so many; 0: too few.
+/// The most ranks that an elastic job can have with so many processes; 0: they are too few.
 std::uint64_t largest_world(std::size_t candidates, const cluster_hello& job) {
   for (auto world = std::min<std::uint64_t>(candidates, job.rules.most_ranks);
        world >= std::max<std::uint64_t>(1, job.rules.least_ranks); --world)
@@ -73,11 +73,11 @@ void coordinator::tick(time now) {
     say_all(now);
 }
 
-/// Begins a term once there are enough ranks, and nobody may believe to hold a seat of the one
-/// before.
+/// Begins a term once there are enough ranks, and nobody can believe any more that it holds a seat
+/// of the term before.
 void coordinator::form(time now) {
   if (sets_.is_storing())
-    return; // where the next term begins is not certain
+    return; // it is not certain where the next term begins
   const bool all_free = std::all_of(state_.seats.begin(), state_.seats.end(),
                                     [&](const auto& x) { return is_free(x.holder, now); });
   if (!all_free)
@@ -86,7 +86,7 @@ void coordinator::form(time now) {
     begin_term(std::move(*seats), now);
 }
 
-/// Those that wait, and train on the same as the first of them.
+/// The processes that wait, and train on the same as the first of them.
 std::vector<const cluster_process*> coordinator::candidates(time now) const {
   std::vector<const cluster_process*> all;
   for (const auto& [connection, x] : processes_.all())
@@ -153,7 +153,7 @@ void coordinator::begin_term(std::vector<coordinator_state::seat> seats, time no
   has_news_ = true;
 }
 
-/// Ranks want to begin at different places, or in different directories.
+/// Refuses ranks that want to begin at different places, or in different directories.
 void coordinator::refuse_starts(const std::vector<coordinator_state::seat>& seats) {
   std::string text = "ranks want to begin at different places:";
   for (std::size_t rank = 0; rank < seats.size(); ++rank)
@@ -165,7 +165,7 @@ void coordinator::refuse_starts(const std::vector<coordinator_state::seat>& seat
   has_news_ = true;
 }
 
-/// All let go of their seats.
+/// Has all ranks let go of their seats.
 void coordinator::stop_term(const std::string& reason) {
   auto state = state_;
   state.phase = job_phase::forming;
@@ -190,7 +190,8 @@ void coordinator::watch(time now) {
     make_room_for_more(now);
 }
 
-/// More ranks wait: right after a set was stored, going back to it loses nothing.
+/// If more ranks wait, ends the term right after a set was stored: going back to that loses
+/// nothing.
 void coordinator::make_room_for_more(time now) {
   if (!sets_.stored() || sets_.stored() == state_.start || sets_.is_storing()
       || now - formed_ <= 2 * settings_.times.lost)
@@ -218,7 +219,7 @@ bool coordinator::end_if_done() {
   return true;
 }
 
-/// A rank whose former holder is gone for certain is given to the process that wants it.
+/// Gives a rank whose former holder is certainly gone to the process that wants it.
 void coordinator::let_come_back(time now) {
   if (sets_.is_storing())
     return; // a set with a part of the former life could be ahead of the new one
@@ -244,8 +245,8 @@ void coordinator::let_come_back(time now) {
   }
 }
 
-/// Where all ranks are lost, and others want to train on something else: what they want goes. None
-/// of them would ever take a seat of this term.
+/// If all ranks are lost, and others want to train on something else, lets them: none of them would
+/// ever take a seat of this term.
 void coordinator::give_way_to_others(time now) {
   const auto waiting = candidates(now);
   if (waiting.empty() || waiting.front()->work == state_.work
@@ -273,14 +274,14 @@ void coordinator::watch_losses(time now) {
   }
 }
 
-/// Others must hear how it ended.
+/// Stays for a while once the job is over: others must hear how it ended.
 void coordinator::linger(time now) {
   const auto& times = settings_.times;
   const bool all_know =
       std::all_of(processes_.all().begin(), processes_.all().end(), [&](const auto& x) {
         return x.second.is_closed || now - x.second.heard > times.linger;
       });
-  // One that has begun after the end waits for those who start late.
+  // A coordinator that has begun after the end waits for processes that start late.
   if (all_know && (!processes_.all().empty() || now - began_ > times.linger))
     retire();
 }
@@ -322,7 +323,7 @@ bool coordinator::is_waiting(const cluster_process& x, time now) const {
   return x.wants_seat() && !is_lost(x.beat.who, now);
 }
 
-/// The holder has let go, or is known to be dead.
+/// The holder has let go of the seat, or is known to be dead.
 bool coordinator::is_gone(const incarnation& holder) const {
   const auto* x = processes_.find(holder);
   if (x && (x->beat.who.let_go > holder.let_go || x->beat.is_leaving))
@@ -336,7 +337,7 @@ bool coordinator::is_free(const incarnation& holder, time now) const {
   return is_gone(holder) || leases_.has_run_out(holder, now);
 }
 
-/// It stays where it is until all ranks of the term have said where they stand.
+/// The limit does not move until all ranks of the term have said where they stand.
 std::uint64_t coordinator::step_limit() const {
   constexpr auto none = std::numeric_limits<std::uint64_t>::max();
   if (!state_.rules || !state_.rules->lets_ranks_come_back())
@@ -359,7 +360,8 @@ std::optional<job_rules> coordinator::rules() const {
   return state_.rules;
 }
 
-/// Holders of seats that may have ended: their hosts' processes look. Who is heard needs no look.
+/// Collects holders of seats that may have ended, for processes of their hosts to look. One that is
+/// heard needs no look.
 void coordinator::look_for_suspects(time now) {
   suspects_.clear();
   std::set<process_number> dead;
@@ -373,8 +375,8 @@ void coordinator::look_for_suspects(time now) {
   dead_ = std::move(dead);
 }
 
-/// Those that nothing was heard of for long, or whose connections are closed. The holders of a
-/// running term's seats stay.
+/// Forgets processes that have been silent for long, or whose connections are closed, except those
+/// that hold seats of a running term.
 void coordinator::forget_others(time now) {
   const bool is_running = state_.phase == job_phase::running || state_.phase == job_phase::over;
   processes_.forget([&](const cluster_process& x) {
@@ -384,12 +386,12 @@ void coordinator::forget_others(time now) {
 }
 
 void coordinator::collect() {
-  // Who is done saves nothing more, not even where the job ends.
+  // A rank that is done saves nothing more, not even at the job's end.
   constexpr job_position beyond{std::numeric_limits<std::uint64_t>::max(), 0};
   std::vector<kept_parts> kept;
   for (const auto& [rank, x] : members())
-    kept.push_back(
-        {rank, x->beat.is_done ? beyond : x->beat.behind, &x->beat.saved, x->beat.waits_for_saved});
+    kept.push_back({rank, x->beat.is_done ? beyond : x->beat.saves_from, &x->beat.saved,
+                    x->beat.waits_for_saved});
   has_news_ = sets_.choose(kept) || has_news_;
 }
 

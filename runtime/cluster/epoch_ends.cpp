@@ -33,8 +33,7 @@ bool epoch_ends::state(std::uint64_t epoch, std::uint64_t rank, const epoch_hori
     return false;
   auto& known = known_[epoch];
   const bool was_ahead = rule_ == epoch_end::drop && before > known.batches;
-  return !was_ahead
-         && raise(known, joined(all)); // the least of many is looked for where it may rise
+  return !was_ahead && raise(known, joined(all)); // looks at all ranks only if the least may rise
 }
 
 /// drop: the epoch ends with the rank that has the fewest batches; mask: with the one that has the

@@ -18,9 +18,9 @@ public:
   /// For one term.
   epoch_ends(epoch_end rule, std::uint64_t world_size) : rule_(rule), world_size_(world_size) {}
 
-  /// What a rank has of an epoch. True if the job knows more than before.
+  /// Takes what a rank has of an epoch. True if the job knows more than before.
   bool state(std::uint64_t epoch, std::uint64_t rank, const epoch_horizon& x);
-  /// An epoch that is known to have so many batches, from before. True if that is new.
+  /// The epoch is known, from before, to have so many batches. True if that is new.
   bool know(std::uint64_t epoch, std::uint64_t batches);
   /// Epochs before this one are of no use any more.
   void forget_before(std::uint64_t epoch);

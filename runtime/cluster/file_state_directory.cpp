@@ -34,7 +34,7 @@ std::string octal(mode_t mode) {
   return '0' + text;
 }
 
-/// Whoever may write to the directory may become the job's coordinator.
+/// Refuses too many writers: whoever may write to the directory may become the job's coordinator.
 void check_writers(const fs::path& directory) {
   struct stat status {};
   if (::stat(directory.c_str(), &status) != 0)
@@ -64,8 +64,8 @@ void file_state_directory::prepare() {
   check_writers(directory_);
 }
 
-/// Clients of NFS remember listings for up to a minute. A change to the directory, whoever else
-/// changed it, makes them forget; where the disk is full the server was asked all the same.
+/// Clients of NFS remember listings for up to a minute. A change to the directory by this client
+/// makes them forget; even if the disk is full, the server was asked.
 void file_state_directory::refresh() {
   const auto file = (directory_ / "look.tmp").string();
   const auto made = opened([&] {

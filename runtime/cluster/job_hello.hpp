@@ -5,8 +5,8 @@
 
 namespace leat {
 
-/// What a process that would run this job says of itself and of the job, whichever rank it is: all
-/// but token, job, rank and rules. With 128 bits drawn at random, which no other process has.
+/// What a process that wants to run this job says of itself and of the job, whichever rank it is:
+/// all but token, job, rank and rules. 128 bits, drawn at random, tell it from all other processes.
 cluster_hello hello_for(const rank_job& job);
 
 } // namespace leat

@@ -24,7 +24,7 @@ public:
   /// the directory throws.
   std::uint64_t begin_life(const std::string& address);
 
-  /// 0 where the directory was removed, and perhaps another one has begun in its place.
+  /// 0 if the directory was removed, even if another one has been made in its place.
   std::uint64_t newest_life() override;
   std::string newest_address() override;
   void write_state(std::uint64_t life, const std::string& bytes) override {

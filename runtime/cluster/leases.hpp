@@ -8,9 +8,9 @@
 
 namespace leat {
 
-/// Until when each holder of a seat may believe that it holds it, by the clock of the one who says
-/// so. A new coordinator does not know what the one before it has granted: it takes all that might
-/// have been for granted, from its own beginning.
+/// Until when each holder of a seat may believe that it holds it, by the coordinator's clock. A new
+/// coordinator does not know which leases the one before it has granted: it assumes that every
+/// process got one when this coordinator began.
 class leases {
 public:
   using time = std::chrono::nanoseconds;
@@ -27,12 +27,12 @@ public:
     auto& until = until_[who];
     until = std::max(until, now + with_drift(length));
   }
-  /// Whoever it is, it has no lease any more.
+  /// The process, whichever it is, has no lease any more.
   bool has_run_out(const incarnation& who, time now) const {
     const auto found = until_.find(who);
     return now > (found == until_.end() ? assumed_ : found->second);
   }
-  /// It holds no seat, and will hold none again.
+  /// The process holds no seat, and will never hold one again.
   void forget(const incarnation& who) { until_.erase(who); }
 
 private:

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t most_parts = 3;
 /// Dead processes that it remembers.
 constexpr std::size_t most_gone = 64;
-/// The beats whose time is remembered: an answer to an older one is of no use.
+/// Beats whose time is remembered: a lease by an older one would have run out.
 constexpr std::size_t most_unanswered = 400;
 
 } // namespace
@@ -25,15 +25,15 @@ member::member(cluster_hello me, const cluster_times& times)
 void member::on_connected() {
   no_connection_.clear();
   has_news_ = true;
-  sent_.clear(); // answers to what was said on another connection
-  said_.clear();
+  sent_.clear(); // they were sent on another connection
+  seated_.said.clear();
 }
 
 void member::on_tick(time now) {
   const auto ran = std::clamp(now - last_tick_.value_or(now), time{0}, times_.beat);
   last_tick_ = now;
   silence_ += ran;
-  without_lease_ = term_ == 0 || has_lease(now) ? time{0} : without_lease_ + ran;
+  without_lease_ = seated_.term == 0 || has_lease(now) ? time{0} : without_lease_ + ran;
 }
 
 void member::on_gone(const incarnation& who) {
@@ -63,46 +63,47 @@ std::optional<cluster_beat> member::take_beat(time now) {
   cluster_beat x{.number = number_,
                  .who = hello_.who,
                  .life = life_,
-                 .term = term_,
+                 .term = seated_.term,
                  .sets = sets_,
                  .start = wanted_start_,
                  .is_leaving = is_leaving_,
                  .gone = gone_,
-                 .hunger = hunger_,
-                 .rows_per_second = rows_per_second_};
-  if (term_ == 0)
+                 .hunger = seated_.hunger,
+                 .rows_per_second = seated_.rows_per_second};
+  if (seated_.term == 0)
     return x;
-  x.behind = behind_;
-  x.global_step = global_step_;
-  x.horizons = stated_;
-  for (const auto& [epoch, horizon] : known_)
+  x.saves_from = seated_.trainer.saves_from;
+  if (seated_.has_begun)
+    x.global_step = seated_.trainer.global_step;
+  x.horizons = seated_.stated;
+  for (const auto& [epoch, horizon] : seated_.known)
     if (horizon.is_final)
       x.ends[epoch] = horizon.batches;
-  for (const auto& [place, part] : saved_)
+  for (const auto& [place, part] : seated_.saved)
     x.saved.push_back(place);
-  x.waits_for_saved = waits_for_saved_;
-  x.failure = is_own_failure_ ? failure_ : std::string{};
+  x.waits_for_saved = seated_.waits_for_saved;
+  x.failure = seated_.is_own_failure ? seated_.failure : std::string{};
   x.is_done = is_done();
-  has_said_done_ = x.is_done;
-  said_ = stated_;
-  said_step_ = global_step_.value_or(0);
+  seated_.has_said_done = x.is_done;
+  seated_.said = seated_.stated;
+  seated_.said_step = seated_.trainer.global_step;
   return x;
 }
 
-/// Over a beat or more: those sent because something has risen come quickly one after the other.
+/// Measures over a beat or more: beats that are sent for news may follow one another quickly.
 void member::measure(time now) {
-  if (measured_ && now - *measured_ < times_.beat)
+  auto& of = seated_;
+  if (of.measured && now - *of.measured < times_.beat)
     return;
-  if (measured_ && term_ != 0) {
-    const auto span = std::chrono::duration<double>(now - *measured_).count();
-    const auto rows = static_cast<double>(counted_.rows - measured_amounts_.rows);
-    const auto waited =
-        std::chrono::duration<double>(counted_.waited - measured_amounts_.waited).count();
-    rows_per_second_ = static_cast<std::uint64_t>(rows / span);
-    hunger_ = static_cast<std::uint64_t>(1000 * std::clamp(waited / span, 0.0, 1.0));
+  if (of.measured && of.term != 0) {
+    const std::chrono::duration<double> span = now - *of.measured;
+    const auto rows = static_cast<double>(of.trainer.rows - of.measured_at.rows);
+    const auto waited = of.trainer.waited - of.measured_at.waited;
+    of.rows_per_second = static_cast<std::uint64_t>(rows / span.count());
+    of.hunger = static_cast<std::uint64_t>(1000 * std::clamp(waited / span, 0.0, 1.0));
   }
-  measured_ = now;
-  measured_amounts_ = counted_;
+  of.measured = now;
+  of.measured_at = of.trainer;
 }
 
 void member::on_word(const cluster_word& x, time now) {
@@ -116,7 +117,7 @@ void member::on_word(const cluster_word& x, time now) {
   reason_ = x.reason;
   waits_for_ = x.waits_for;
   neighbours_ = x.neighbours;
-  // Counted from when the answer was asked for, however long it was on its way.
+  // The lease counts from when it was asked for, however long the answer took.
   const auto sent = sent_.find(x.echo);
   const bool is_answer = sent != sent_.end();
   const auto asked = is_answer ? sent->second : time{0};
@@ -125,93 +126,70 @@ void member::on_word(const cluster_word& x, time now) {
     refused_ = x.refused;
     return;
   }
-  if (term_ != 0 && x.stop >= term_)
+  if (seated_.term != 0 && x.stop >= seated_.term)
     let_go();
   is_over_ = is_over_ || x.is_over;
-  if (!x.failure.empty() && term_ != 0 && x.term == term_) {
-    is_failure_heard_ = true;
-    if (failure_.empty())
-      failure_ = x.failure;
+  if (!x.failure.empty() && seated_.term != 0 && x.term == seated_.term) {
+    seated_.is_failure_heard = true;
+    if (seated_.failure.empty())
+      seated_.failure = x.failure;
   }
-  // Said before what was heard already, or for a former life.
+  // The word is older than one that was heard already, or is for a former life of this process.
   if (!x.seat || x.seat->holder != hello_.who || x.echo < heard_echo_)
     return;
   heard_echo_ = x.echo;
   const auto until = is_answer ? asked + time{static_cast<time::rep>(x.seat->lease_ns)} : time{0};
-  // A word that has lain about for long gives no seat.
-  if (term_ == 0 && is_answer && until > now && !is_leaving_)
+  // A word that was delayed for long gives no seat.
+  if (seated_.term == 0 && is_answer && until > now && !is_leaving_)
     sit(x);
-  if (x.term != term_)
+  if (x.term != seated_.term)
     return;
   // A coordinator that has just begun does not know how far others are.
   seat_.step_limit = std::max(seat_.step_limit, x.seat->step_limit);
-  lease_until_ = std::max(lease_until_, until);
-  join(known_, x.horizons);
+  seated_.lease_until = std::max(seated_.lease_until, until);
+  join(seated_.known, x.horizons);
   hear_stored(x);
-  target_ = x.target;
+  seated_.target = x.target;
   give_piece(x);
-  for (const auto& [epoch, horizon] : stated_)
+  for (const auto& [epoch, horizon] : seated_.stated)
     has_news_ = has_news_ || must_say(epoch);
 }
 
 void member::on_over() {
-  if (term_ != 0 && !is_finished_)
+  if (seated_.term != 0 && !seated_.is_finished)
     let_go(); // it was over without this rank, in a later term
-  saved_.clear();
+  seated_.saved.clear();
   is_over_ = true;
 }
 
 void member::sit(const cluster_word& x) {
-  forget_term();
-  term_ = x.term;
+  seated_ = {};
+  seated_.term = x.term;
   seat_ = *x.seat;
-  behind_ = seat_.start.value_or(job_position{});
+  seated_.trainer.saves_from = seat_.start.value_or(job_position{});
   stored_ = x.stored;
   store_failures_ = x.store_failures;
   has_news_ = true;
 }
 
 void member::let_go() {
-  forget_term();
-  term_ = 0;
+  seated_ = {};
   ++hello_.who.let_go;
   wanted_start_.reset();
   has_news_ = true;
 }
 
-void member::forget_term() {
-  lease_until_ = time{0};
-  known_.clear();
-  stated_.clear();
-  said_.clear();
-  behind_ = {};
-  global_step_.reset();
-  saved_.clear();
-  target_.reset();
-  piece_.reset();
-  waits_for_saved_ = false;
-  counted_ = {};
-  measured_.reset();
-  measured_amounts_ = {};
-  hunger_ = 0;
-  rows_per_second_ = 0;
-  is_finished_ = false;
-  has_said_done_ = false;
-  said_step_ = 0;
-  failure_.clear();
-  is_own_failure_ = false;
-  is_failure_heard_ = false;
-}
-
 void member::hear_stored(const cluster_word& x) {
   if (x.stored && (!stored_ || *x.stored > *stored_)) {
     stored_ = x.stored;
-    saved_.erase(saved_.begin(), saved_.upper_bound(*stored_));
-    known_.erase(known_.begin(), known_.lower_bound(std::min(stored_->epoch, behind_.epoch)));
+    seated_.saved.erase(seated_.saved.begin(), seated_.saved.upper_bound(*stored_));
+    seated_.known.erase(
+        seated_.known.begin(),
+        seated_.known.lower_bound(std::min(stored_->epoch, seated_.trainer.saves_from.epoch)));
   }
   if (x.given_up)
-    saved_.erase(saved_.begin(), saved_.upper_bound(*x.given_up));
-  has_news_ = has_news_ || (is_done() && !has_said_done_);
+    seated_.saved.erase(seated_.saved.begin(), seated_.saved.upper_bound(*x.given_up));
+  has_news_ = has_news_ || (is_done() && !seated_.has_said_done);
   if (x.store_failures > store_failures_) {
     store_failures_ = x.store_failures;
     store_failure_ = x.store_failure;
@@ -219,16 +197,16 @@ void member::hear_stored(const cluster_word& x) {
 }
 
 void member::give_piece(const cluster_word& x) {
-  const auto part = x.target && x.needed ? saved_.find(*x.target) : saved_.end();
-  if (part == saved_.end() || *x.needed > part->second->size())
+  const auto part = x.target && x.needed ? seated_.saved.find(*x.target) : seated_.saved.end();
+  if (part == seated_.saved.end() || *x.needed > part->second->size())
     return;
   const auto& bytes = *part->second;
-  piece_ = cluster_part{.term = term_,
-                        .at = part->first,
-                        .rank = seat_.rank,
-                        .total_bytes = bytes.size(),
-                        .offset = *x.needed,
-                        .bytes = bytes.substr(*x.needed, most_piece_bytes)};
+  seated_.piece = cluster_part{.term = seated_.term,
+                               .at = part->first,
+                               .rank = seat_.rank,
+                               .total_bytes = bytes.size(),
+                               .offset = *x.needed,
+                               .bytes = bytes.substr(*x.needed, most_piece_bytes)};
 }
 
 // -- the trainer's side
@@ -240,27 +218,27 @@ void member::want(std::string sets, std::optional<job_position> start) {
 }
 
 void member::begin(const job_position& at, std::uint64_t global_step) {
-  behind_ = at;
-  global_step_ = global_step;
+  move_on({.saves_from = at, .global_step = global_step});
   has_news_ = true;
 }
 
-void member::move_on(const job_position& behind, std::uint64_t global_step) {
-  behind_ = behind;
-  global_step_ = global_step;
-  has_news_ = has_news_ || global_step >= next_news();
-  stated_.erase(stated_.begin(), stated_.lower_bound(behind.epoch));
+void member::move_on(const trainer_note& x) {
+  seated_.trainer = x;
+  seated_.has_begun = true;
+  has_news_ = has_news_ || x.global_step >= next_news();
+  auto& stated = seated_.stated;
+  stated.erase(stated.begin(), stated.lower_bound(x.saves_from.epoch));
 }
 
-/// Others may run only so far ahead of what was said (cluster_seat::step_limit), and so may this
-/// one: it says so in good time, half way.
+/// Ranks may run only so far ahead of what others have said (cluster_seat::step_limit), so each
+/// says how far it is in good time: half way.
 std::uint64_t member::next_news() const noexcept {
-  const auto left = seat_.step_limit - std::min(seat_.step_limit, said_step_);
+  const auto left = seat_.step_limit - std::min(seat_.step_limit, seated_.said_step);
   return seat_.step_limit - left / 2;
 }
 
 void member::state(std::uint64_t epoch, const epoch_horizon& x) {
-  auto& to = stated_[epoch];
+  auto& to = seated_.stated[epoch];
   if (to.is_final || (!x.is_final && x.batches <= to.batches))
     return;
   to = x;
@@ -271,16 +249,17 @@ void member::state(std::uint64_t epoch, const epoch_horizon& x) {
 /// each message then covers half of the batches that the rank knows ahead. Whoever runs ahead of
 /// this rank waits for the next beat.
 bool member::must_say(std::uint64_t epoch) const {
-  const auto stated = stated_.find(epoch);
-  const auto said = said_.find(epoch);
-  if (said == said_.end() || stated->second.is_final != said->second.is_final)
+  const auto stated = seated_.stated.find(epoch);
+  const auto said = seated_.said.find(epoch);
+  if (said == seated_.said.end() || stated->second.is_final != said->second.is_final)
     return true;
   if (stated->second.batches == said->second.batches)
     return false;
   const auto known = this->known(epoch).batches;
   if (hello_.ends_with_last && stated->second.batches <= known)
     return false; // the rank with the most batches decides
-  const auto at = behind_.epoch == epoch ? behind_.step : 0;
+  const auto& from = seated_.trainer.saves_from;
+  const auto at = from.epoch == epoch ? from.step : 0;
   const auto left = std::max(known, at) - at;
   return left <= stated->second.batches - said->second.batches;
 }
@@ -288,31 +267,31 @@ bool member::must_say(std::uint64_t epoch) const {
 void member::save(const job_position& at, kept_part part) {
   if (stored_ && at <= *stored_)
     return;
-  saved_[at] = std::move(part);
-  while (saved_.size() > most_parts) {
-    auto drop = std::next(saved_.begin());
-    if (target_ && drop->first == *target_)
+  seated_.saved[at] = std::move(part);
+  while (seated_.saved.size() > most_parts) {
+    auto drop = std::next(seated_.saved.begin());
+    if (seated_.target && drop->first == *seated_.target)
       ++drop;
-    saved_.erase(drop);
+    seated_.saved.erase(drop);
   }
   has_news_ = true;
 }
 
 void member::wait_for_saved(bool waits) {
-  has_news_ = has_news_ || (waits && !waits_for_saved_);
-  waits_for_saved_ = waits;
+  has_news_ = has_news_ || (waits && !seated_.waits_for_saved);
+  seated_.waits_for_saved = waits;
 }
 
 void member::finish() {
-  has_news_ = has_news_ || !is_finished_;
-  is_finished_ = true;
+  has_news_ = has_news_ || !seated_.is_finished;
+  seated_.is_finished = true;
 }
 
 void member::fail(std::string why) {
-  if (!failure_.empty() || term_ == 0)
+  if (!seated_.failure.empty() || seated_.term == 0)
     return;
-  failure_ = std::move(why);
-  is_own_failure_ = true;
+  seated_.failure = std::move(why);
+  seated_.is_own_failure = true;
   has_news_ = true;
 }
 
@@ -322,8 +301,8 @@ void member::leave() {
 }
 
 epoch_horizon member::known(std::uint64_t epoch) const {
-  const auto found = known_.find(epoch);
-  return found == known_.end() ? epoch_horizon{} : found->second;
+  const auto found = seated_.known.find(epoch);
+  return found == seated_.known.end() ? epoch_horizon{} : found->second;
 }
 
 } // namespace leat

@@ -18,15 +18,27 @@
 
 namespace leat {
 
-/// What a rank's process states to the coordinator, and what it may do by the words that it has
-/// heard. A plain value of one thread at a time; time is what its caller says.
-/// Large because it is the protocol: model and docs have a table of the same events.
+/// How far the trainer of a rank is.
+struct trainer_note {
+  /// The first place that it may still save: it is done with all batches before.
+  job_position saves_from = {};
+  /// The job's step at that place.
+  std::uint64_t global_step = 0;
+  /// For people: the rows that were handed over since it took its seat, and how long it has waited
+  /// for them.
+  std::uint64_t rows = 0;
+  std::chrono::nanoseconds waited{0};
+};
+
+/// What a rank's process states to the coordinator in beats, and what the coordinator's words allow
+/// it to do. A plain value, for one thread at a time; its caller gives it the time. Large because
+/// it is the protocol: model and docs have a table of the same events.
 class member {
 public:
   using time = std::chrono::nanoseconds;
   using kept_part = std::shared_ptr<const std::string>;
 
-  /// `times.beat` alone counts.
+  /// Only `times.beat` is used.
   member(cluster_hello me, const cluster_times& times);
 
   // Connections and time:
@@ -35,61 +47,58 @@ public:
   /// There is no connection, and why: for people.
   void on_no_connection(std::string why) { no_connection_ = std::move(why); }
   void on_word(const cluster_word& x, time now);
-  /// The job's state directory says that it is over, where no coordinator is left to say so.
+  /// The job's state directory says that the job is over, and no coordinator is left to say so.
   void on_over();
   /// Time has passed, in which this process ran.
   void on_tick(time now);
   /// A process of this host that is dead for certain.
   void on_gone(const incarnation& who);
-  /// The beat to be sent now; none if none is due. At most one is on its way because something has
-  /// risen; the others go once per `times.beat`.
+  /// The beat to be sent now, if one is due. Beats are due once per `times.beat`, and one more as
+  /// soon as there is news, if no other is unanswered.
   std::optional<cluster_beat> take_beat(time now);
   /// There is something that others wait for.
   bool has_news() const noexcept { return has_news_; }
   /// The piece that the coordinator has asked for.
-  std::optional<cluster_part> take_piece() { return std::exchange(piece_, std::nullopt); }
+  std::optional<cluster_part> take_piece() { return std::exchange(seated_.piece, std::nullopt); }
 
   // The trainer's side:
   /// Where the job's sets are kept, and where it wants to begin.
   void want(std::string sets, std::optional<job_position> start);
   /// The set that the seat's term began with is loaded: batches follow from there.
   void begin(const job_position& at, std::uint64_t global_step);
-  /// The trainer is done with all batches before: it will not save there any more.
-  void move_on(const job_position& behind, std::uint64_t global_step);
+  void move_on(const trainer_note& x);
   /// The first step of the job at which move_on() brings something that others may wait for.
   std::uint64_t next_news() const noexcept;
   /// The rank has rows for so many batches of an epoch.
   void state(std::uint64_t epoch, const epoch_horizon& x);
   /// Keeps the rank's part of a set until it, or a newer one, is stored.
   void save(const job_position& at, kept_part part);
-  /// The trainer does nothing before all that it has saved is stored, or given up.
+  /// The trainer waits until all that it has saved is stored, or given up.
   void wait_for_saved(bool waits);
   /// All batches were handed over.
   void finish();
   void fail(std::string why);
-  /// The trainer goes, whatever comes.
+  /// The trainer leaves, whatever happens.
   void leave();
-  /// For people: the rows that it has handed over since it took its seat, and how long the trainer
-  /// has waited for them.
-  void count(std::uint64_t rows, time waited) { counted_ = {rows, waited}; }
-
   /// The term in which it holds its seat; 0: none.
-  std::uint64_t term() const noexcept { return term_; }
+  std::uint64_t term() const noexcept { return seated_.term; }
   const cluster_seat& seat() const noexcept { return seat_; }
-  /// The trainer may have a batch, or hear of the end: no other life of the rank can.
+  /// The trainer may have the batch, or hear of the end: no other process holds its seat.
   bool may_hand_over(std::uint64_t global_step, time now) const noexcept {
-    return term_ != 0 && now < lease_until_ && global_step < seat_.step_limit;
+    return has_lease(now) && global_step < seat_.step_limit;
   }
-  /// Until when, unless something is heard; and before which step.
-  time lease_until() const noexcept { return term_ == 0 ? time{0} : lease_until_; }
+  /// Until when the trainer may have batches, unless another word arrives; and before which step.
+  time lease_until() const noexcept { return seated_.lease_until; }
   std::uint64_t step_limit() const noexcept { return seat_.step_limit; }
-  bool has_lease(time now) const noexcept { return term_ != 0 && now < lease_until_; }
+  bool has_lease(time now) const noexcept { return term() != 0 && now < lease_until(); }
   /// What is known of an epoch of unknown length.
   epoch_horizon known(std::uint64_t epoch) const;
   /// What has failed, in any rank; empty: nothing.
-  const std::string& failure() const noexcept { return failure_; }
-  /// It is its own failure, and nobody may have heard of it yet.
-  bool has_failed_unheard() const noexcept { return is_own_failure_ && !is_failure_heard_; }
+  const std::string& failure() const noexcept { return seated_.failure; }
+  /// The failure is this process's own, and perhaps nobody has heard of it yet.
+  bool has_failed_unheard() const noexcept {
+    return seated_.is_own_failure && !seated_.is_failure_heard;
+  }
   const std::string& refused() const noexcept { return refused_; }
   bool is_over() const noexcept { return is_over_; }
   const std::optional<job_position>& stored() const noexcept { return stored_; }
@@ -107,27 +116,49 @@ public:
   time without_lease() const noexcept { return without_lease_; }
   /// When a word was heard last; none yet: nothing.
   const std::optional<time>& heard() const noexcept { return heard_; }
-  bool is_done() const noexcept { return is_finished_ && saved_.empty(); }
-  const std::map<job_position, kept_part>& saved() const noexcept { return saved_; }
+  bool is_done() const noexcept { return seated_.is_finished && saved().empty(); }
+  const std::map<job_position, kept_part>& saved() const noexcept { return seated_.saved; }
   const std::vector<std::pair<incarnation, process_identity>>& neighbours() const noexcept {
     return neighbours_;
   }
   const cluster_hello& hello() const noexcept { return hello_; }
-  const job_position& behind() const noexcept { return behind_; }
 
 private:
   void sit(const cluster_word& x);
   void let_go();
-  void forget_term();
   void hear_stored(const cluster_word& x);
   void give_piece(const cluster_word& x);
   bool is_due(time now) const;
   bool must_say(std::uint64_t epoch) const;
   void measure(time now);
 
-  struct amounts {
-    std::uint64_t rows = 0;
-    time waited{0};
+  /// What belongs to one term.
+  struct in_term {
+    /// 0: it has no seat.
+    std::uint64_t term = 0;
+    time lease_until{0};
+    epoch_ends::horizons known;
+    epoch_ends::horizons stated;
+    epoch_ends::horizons said;
+    trainer_note trainer;
+    /// The set that the term began with is loaded.
+    bool has_begun = false;
+    std::map<job_position, kept_part> saved;
+    std::optional<job_position> target;
+    std::optional<cluster_part> piece;
+    bool waits_for_saved = false;
+    bool is_finished = false;
+    bool has_said_done = false;
+    std::uint64_t said_step = 0;
+    std::string failure;
+    bool is_own_failure = false;
+    bool is_failure_heard = false;
+    // For people:
+    /// When its pace was measured last, and how far the trainer was then.
+    std::optional<time> measured;
+    trainer_note measured_at;
+    std::uint64_t hunger = 0;
+    std::uint64_t rows_per_second = 0;
   };
 
   cluster_hello hello_;
@@ -137,38 +168,22 @@ private:
   /// Beats that no word has answered yet.
   std::map<std::uint64_t, time> sent_;
   std::optional<time> last_sent_;
-  /// The newest beat that a word about its seat had heard.
+  /// The newest beat that a word about its seat has answered.
   std::uint64_t heard_echo_ = 0;
   std::optional<time> heard_;
   time silence_{0};
   time without_lease_{0};
   std::optional<time> last_tick_;
-  /// Something has risen that others wait for.
+  /// Something has changed that others wait for.
   bool has_news_ = true;
   std::string sets_;
   std::optional<job_position> wanted_start_;
   std::vector<incarnation> gone_;
   bool is_leaving_ = false;
 
-  // What belongs to the term:
-  std::uint64_t term_ = 0;
+  in_term seated_;
+  /// The last seat that it had.
   cluster_seat seat_;
-  time lease_until_{0};
-  epoch_ends::horizons known_;
-  epoch_ends::horizons stated_;
-  epoch_ends::horizons said_;
-  job_position behind_;
-  std::optional<std::uint64_t> global_step_;
-  std::map<job_position, kept_part> saved_;
-  std::optional<job_position> target_;
-  std::optional<cluster_part> piece_;
-  bool waits_for_saved_ = false;
-  bool is_finished_ = false;
-  bool has_said_done_ = false;
-  std::uint64_t said_step_ = 0;
-  std::string failure_;
-  bool is_own_failure_ = false;
-  bool is_failure_heard_ = false;
 
   // What was heard:
   std::string refused_;
@@ -181,14 +196,6 @@ private:
   std::string reason_;
   std::string moved_to_;
   std::vector<std::pair<incarnation, process_identity>> neighbours_;
-
-  // For people, in the term:
-  amounts counted_;
-  /// When it was measured last, and what had been counted then.
-  std::optional<time> measured_;
-  amounts measured_amounts_;
-  std::uint64_t hunger_ = 0;
-  std::uint64_t rows_per_second_ = 0;
 };
 
 } // namespace leat

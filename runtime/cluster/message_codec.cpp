@@ -78,7 +78,7 @@ void fields(const Visit& visit, either<cluster_hello> auto& x) {
 template <class Visit>
 void fields(const Visit& visit, either<cluster_beat> auto& x) {
   visit(LEAT_FIELD(number), LEAT_FIELD(who), LEAT_FIELD(life), LEAT_FIELD(term), LEAT_FIELD(sets),
-        LEAT_FIELD(start), LEAT_FIELD(behind), LEAT_FIELD(global_step), LEAT_FIELD(horizons),
+        LEAT_FIELD(start), LEAT_FIELD(saves_from), LEAT_FIELD(global_step), LEAT_FIELD(horizons),
         LEAT_FIELD(ends), LEAT_FIELD(saved), LEAT_FIELD(failure), LEAT_FIELD(is_done),
         LEAT_FIELD(is_leaving), LEAT_FIELD(gone), LEAT_FIELD(hunger), LEAT_FIELD(rows_per_second),
         LEAT_FIELD(waits_for_saved));
@@ -109,7 +109,7 @@ void fields(const Visit& visit, either<cluster_status> auto& x) {
 
 namespace {
 
-/// Whether it fits, beyond what a message of this kind can be.
+/// Whether the sizes are those that a message of this kind can have.
 template <class Wire>
 bool fits(const Wire&) {
   return true;

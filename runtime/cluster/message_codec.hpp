@@ -13,11 +13,11 @@
 
 namespace leat {
 
-/// The largest message: no peer makes another one take more memory.
+/// The largest message: no peer can make another use more memory.
 inline constexpr std::size_t most_message_bytes = std::size_t{4} << 20;
 
-// As bytes that any process of this protocol reads. What is read comes from another machine:
-// whatever does not fit is refused.
+// The bytes are what any process of this protocol reads. They come from other machines: whatever
+// does not fit is refused.
 std::string encode(const cluster_hello& x);
 std::string encode(const cluster_beat& x);
 std::string encode(const cluster_word& x);

@@ -18,7 +18,7 @@ public:
   void note(const words& x) noexcept {
     const auto before = version_.load(std::memory_order_relaxed);
     version_.store(before + 1, std::memory_order_relaxed); // odd: being noted
-    // Whoever sees one of these sees that number, too.
+    // A thread that sees one of these words also sees that version.
     for (std::size_t i = 0; i < N; ++i)
       words_[i].store(x[i], std::memory_order_release);
     version_.store(before + 2, std::memory_order_release);

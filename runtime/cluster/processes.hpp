@@ -14,7 +14,7 @@
 
 namespace leat {
 
-/// A connection, as whoever owns it numbers it. A process may have several, one after the other.
+/// A connection, as its owner numbers it. A process may have several, one after the other.
 using source_id = std::uint64_t;
 
 /// A process that has said who it is, on one connection.
@@ -27,7 +27,7 @@ struct cluster_process {
   /// The newest one; its number is 0 before the first.
   cluster_beat beat = {};
   time heard{0};
-  /// When it said that it wants a seat, in its present incarnation.
+  /// When the process, in its present incarnation, said that it wants a seat.
   time wants_since{0};
   bool is_closed = false;
   /// Why it cannot take part; empty: it can.
@@ -44,7 +44,7 @@ inline process_number number_of(const incarnation& x) noexcept {
   return {x.high, x.low};
 }
 
-/// What names a host to those who can look at each other's processes.
+/// Names a host whose processes can look at each other.
 using host_key = std::array<std::uint64_t, 3>;
 inline host_key host_of(const process_identity& x) noexcept {
   return {x.boot.high, x.boot.low, x.pid_namespace};
@@ -62,7 +62,7 @@ public:
   /// By its 128 bits, in whatever incarnation.
   const cluster_process* find(const incarnation& who) const;
   void forget(source_id x);
-  /// Forgets those that `is_useless` says.
+  /// Forgets those for which `is_useless` is true.
   template <class IsUseless>
   void forget(IsUseless is_useless) {
     for (auto x = all_.begin(); x != all_.end();)
@@ -86,7 +86,7 @@ private:
 std::map<std::string, std::string> comparable(const cluster_hello& x);
 /// All that must be the same, as one number: equal where nothing differs.
 hash128 work_of(const cluster_hello& x);
-/// What differs between two processes of that, one text each.
+/// What of that differs between two processes, one text per difference.
 std::vector<std::string> differences(const cluster_hello& first, const cluster_hello& x);
 
 } // namespace leat

@@ -28,7 +28,7 @@ struct set_command {
 /// its file, and which one is the newest.
 class set_collection {
 public:
-  /// A term begins, or is taken over, with these sets. What was collected is given up.
+  /// A term begins, or is taken over. What was collected is given up.
   void begin_term(std::uint64_t world_size);
   void set_directory(std::string x) { directory_ = std::move(x); }
   void set_stored(const std::optional<job_position>& x) { stored_ = x; }
@@ -37,7 +37,7 @@ public:
   bool choose(const std::vector<kept_parts>& ranks);
   /// Takes a piece of a part.
   void add(const cluster_part& piece);
-  /// What was collected is given up: it may be chosen again. Not while it is being stored.
+  /// Gives up what was collected, which may be chosen again. Not while a set is being stored.
   void restart();
 
   /// Answers to `finish`, and to any command that failed. False if that was of an older set.

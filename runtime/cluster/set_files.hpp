@@ -21,12 +21,13 @@ struct set_answer {
 struct set_files_config {
   /// Complete sets that stay.
   std::uint64_t keep = 3;
-  /// Asked before a set becomes visible: whether no other coordinator has begun meanwhile. May
+  /// Called before a set becomes visible: true if no other coordinator has begun meanwhile. May
   /// throw.
   std::function<bool()> is_newest = {};
 };
 
-/// Does what a coordinator wants to be done with files of sets. It blocks: for a thread of its own.
+/// Carries out a coordinator's commands on files of sets. It blocks, so it needs a thread of its
+/// own.
 class set_files {
 public:
   explicit set_files(set_files_config config) : config_(std::move(config)) {}
@@ -43,8 +44,8 @@ private:
   std::optional<job_file_writer> file_;
 };
 
-/// Where the newest set in a directory stands that a job can begin with, however it was saved; none
-/// where there is no directory. Torn ones are passed over, with a notice. Throws `errc::io`.
+/// The place of the newest set in a directory that a job can begin with, however it was saved; none
+/// if there is no directory. Skips torn sets, with a notice. Throws `errc::io`.
 std::optional<job_position> newest_set_in(const std::string& directory);
 
 } // namespace leat

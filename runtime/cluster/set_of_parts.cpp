@@ -25,7 +25,7 @@ set_of_parts::newest_of(const kept_parts& x, const std::optional<job_position>& 
 }
 
 bool set_of_parts::is_lost(const kept_parts& x) const {
-  return x.behind > *target_ && !has_[x.rank] && !contains(*x.saved, *target_);
+  return x.saves_from > *target_ && !has_[x.rank] && !contains(*x.saved, *target_);
 }
 
 bool set_of_parts::choose(const std::vector<kept_parts>& ranks,
@@ -33,7 +33,7 @@ bool set_of_parts::choose(const std::vector<kept_parts>& ranks,
   const auto before = target_;
   if (target_ && std::any_of(ranks.begin(), ranks.end(), [&](auto& x) { return is_lost(x); }))
     end_target();
-  std::optional<job_position> newest; // nobody can have dropped that
+  std::optional<job_position> newest; // no rank can have dropped that
   std::optional<job_position> awaited;
   for (const auto& x : ranks) {
     const auto place = newest_of(x, stored);
@@ -42,7 +42,7 @@ bool set_of_parts::choose(const std::vector<kept_parts>& ranks,
       awaited = std::min(awaited.value_or(*place), *place);
   }
   if (target_ && awaited && *awaited < *target_)
-    restart(); // who waits gives no part of a newer one before
+    restart(); // a rank that waits saves no part of a newer set before
   if (!target_)
     target_ = awaited ? awaited : newest;
   return target_ != before;

@@ -17,9 +17,9 @@ namespace leat {
 struct kept_parts {
   std::uint64_t rank = 0;
   /// It will save no place before this one any more.
-  job_position behind;
+  job_position saves_from;
   const std::vector<job_position>* saved = nullptr;
-  /// It does nothing before the newest of them is stored, or given up.
+  /// The trainer waits until the newest of them is stored, or given up.
   bool waits = false;
 };
 
@@ -51,7 +51,7 @@ public:
   void end_target();
 
 private:
-  /// The newest place that it keeps parts of and that may yet be stored.
+  /// The newest place of which the rank keeps a part and that may yet be stored.
   std::optional<job_position> newest_of(const kept_parts& x,
                                         const std::optional<job_position>& stored) const;
   bool is_lost(const kept_parts& x) const;
@@ -59,7 +59,7 @@ private:
 
   std::size_t most_under_way_;
   std::optional<job_position> target_;
-  /// Newer ones alone are tried.
+  /// Only newer places are tried.
   std::optional<job_position> given_up_;
   /// Which ranks' parts are there, and how many.
   std::vector<bool> has_;

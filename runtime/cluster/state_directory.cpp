@@ -46,7 +46,7 @@ std::vector<std::uint64_t> numbers_of(const std::vector<std::string>& names,
   return result;
 }
 
-/// How often a listing may name what is gone.
+/// How often a listing may name files that are gone.
 constexpr int most_looks = 100;
 
 /// 0 if there is none.
@@ -92,8 +92,8 @@ bool is_temporary(std::string_view name) {
   return name.ends_with(temporary_suffix);
 }
 
-/// Whether a file of the kind is two or more below the newest life. Whoever still makes a temporary
-/// one there finds it gone, and takes a newer number.
+/// Whether a file of the kind is two or more below the newest life. A process that still makes a
+/// temporary file there finds it gone, and takes a newer number.
 bool is_older(std::string_view name, std::string_view kind, std::uint64_t newest) {
   const auto number = number_in_name(name, kind);
   return number && *number + 1 < newest;
@@ -120,7 +120,7 @@ std::uint64_t state_directory::begin_life(const std::string& job, const std::str
   refresh();
   const auto life =
       create_next(coordinator_files, address + '\n', after(newest_of(list(), state_files), name()));
-  // It may have been handed over in between.
+  // The directory may have been handed over in between.
   if (const auto owner = find_owner(); owner && owner->job != job) {
     remove(file_name(coordinator_files, life));
     refuse_other_job(*this, owner->job, job);
@@ -149,7 +149,8 @@ void state_directory::write_state(std::uint64_t life, const std::string& job,
 }
 
 std::optional<stored_state> state_directory::read_state() {
-  // A file that goes while it is looked for was the third newest: a look finds newer ones.
+  // A file that is removed while this looks for it was at most the third newest: another look finds
+  // newer ones.
   for (int i = 0; i < most_looks; ++i) {
     const auto life = newest_of(list(), state_files);
     if (life == 0)
@@ -227,8 +228,8 @@ std::uint64_t state_directory::create_next(std::string_view kind, const std::str
     number = std::max(number, after(newest_of(list(), kind), name()));
     if (!create(file_name(kind, number), text))
       continue;
-    // Files are removed when they are two below the newest. So where a newer one is that far, this
-    // number may have been somebody's before: whoever looked long ago has made it again.
+    // Files are removed when they are two below the newest. So if a newer one is that far ahead,
+    // this number may have been in use before: a process that looked long ago has made it again.
     if (newest_of(list(), kind) <= after(number, name()))
       return number;
     remove(file_name(kind, number));

@@ -23,7 +23,7 @@ struct stored_state {
 };
 
 /// The one thing that all coordinators of a job share: it says which of them is the newest, and
-/// what the ones before it had promised. Three kinds of files, each with a number:
+/// what the earlier ones have promised. Three kinds of files, each with a number:
 ///
 /// - `job.N`: the id of the job that the directory belongs to; the newest counts;
 /// - `coordinator.LIFE`: the address of the coordinator of that life;
@@ -55,7 +55,7 @@ public:
   std::optional<coordinator_place> address_of_newest();
 
   /// Stores the state of one's own life, durably, in place of its former one. Once two newer lives
-  /// have begun, it may be stored or not: nobody looks at it.
+  /// have begun, it may or may not be stored: nobody looks at it.
   void write_state(std::uint64_t life, const std::string& job, std::string_view bytes);
 
   /// The state of the newest life that wrote one; it may be of a former job. Throws
@@ -70,7 +70,7 @@ public:
   /// directory belongs to neither of the two.
   void hand_over(const std::string& from, const std::string& to);
 
-  /// For errors: the path, or what it is.
+  /// For errors: the path, or what kind of directory this is.
   virtual std::string name() const = 0;
 
 protected:

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view state_magic = "leatstat";
 constexpr std::uint64_t state_version = 1;
 // Magic; version, bytes of the job, bytes of the state, and two halves of the checksum, each as 8
-// bytes, little-endian. The checksum is of all that stands before it and of all after it.
+// bytes, little-endian. The checksum covers all that is before it and all after it.
 constexpr std::size_t checksum_offset = 32;
 constexpr std::size_t state_header = 48;
 

@@ -6,7 +6,7 @@
 
 namespace leat {
 
-/// What a coordinator keeps: its own bytes, and the job that they are of.
+/// What a coordinator keeps: its own bytes, and the job that they belong to.
 struct job_state {
   std::string job;
   std::string bytes;
@@ -14,7 +14,7 @@ struct job_state {
   friend bool operator==(const job_state&, const job_state&) = default;
 };
 
-/// Largest state: some 200 bytes per rank.
+/// Largest state: about 200 bytes per rank.
 inline constexpr std::size_t max_state_bytes = std::size_t{1} << 30;
 
 /// A state as a file: magic, version, sizes and an XXH3-128 checksum, then job and bytes.

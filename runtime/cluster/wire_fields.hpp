@@ -11,17 +11,17 @@
 
 namespace leat {
 
-// Each struct that is bytes has one list of its fields: a function `fields(visit, x)`, found by the
-// visitor's namespace. A writer visits it to fill the struct's message, a reader to fill the
-// struct. What one list may name:
+// Each struct that can become bytes has one list of its fields: a function `fields(visit, x)`,
+// found by the visitor's namespace. A writer visits it to fill the struct's message, a reader to
+// fill the struct. What one list may name:
 //
 // - numbers, truth values and texts: the message's field of that name;
 // - an optional one of them: `name` with `has_name` beside it;
 // - structs, and optional ones: a message;
 // - vectors and maps of structs or pairs: a repeated message.
 
-/// A field of a struct, and what protoc makes of the message's field. Calls that the message does
-/// not have are never made.
+/// A field of a struct, and what protoc makes of the message's field. Functions that the message
+/// does not have are never called.
 template <class T, class Get, class Set, class Has, class SetHas, class Inside>
 struct wire_field {
   T& x;

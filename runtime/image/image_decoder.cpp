@@ -1,6 +1,6 @@
 #include "runtime/image/image_reader.hpp"
 #include "runtime/image/jpeg/row_places.hpp"
-#include "runtime/sample/sample_access.hpp"
+#include "runtime/sample/source_access.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
@@ -88,7 +88,7 @@ image_decoder::image_decoder(const image_decoder_options& options)
 image_decoder::~image_decoder() = default;
 
 image_size image_decoder::open(const sample& x, std::string_view field) {
-  return open(x.bytes(field), sample_access::places(x, field));
+  return open(x.bytes(field), source_access::places(x, field));
 }
 
 image_size image_decoder::open(std::span<const std::byte> file, std::span<const std::byte> rows) {

@@ -67,6 +67,15 @@ public:
     if (slot.run() == run_)
       order_->close_probe(slot);
   }
+  bool open_turns(planned_batch& turns, std::size_t workers) override {
+    turns.run = run_;
+    return order_->open_turns(turns, workers);
+  }
+  void close_turns(batch_slot& slot) override {
+    if (slot.run() == run_)
+      order_->close_turns(slot);
+  }
+  void wake() override { order_->wake(); }
   bool wants_to_run() const noexcept override { return order_->wants_to_run(); }
   bool wait_for_feed(const std::atomic<bool>& stop) override { return order_->wait_for_feed(stop); }
 

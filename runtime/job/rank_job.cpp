@@ -55,9 +55,13 @@ resume_point rank_job::position() const {
 std::unique_ptr<batch_order> rank_job::make_order(const std::shared_ptr<call_record>& calls) const {
   if (plan->shape.is_indexed)
     return std::make_unique<indexed_order>(plan->shape, rank, world_size, epochs, at.next);
-  return std::make_unique<iterator_order>(
-      plan->samples, plan->shape, rank, world_size, epochs,
-      iterator_start{at.next, lanes_of(at), calls, weights.all(), threads_ahead});
+  return std::make_unique<iterator_order>(plan->samples, plan->shape, rank, world_size, epochs,
+                                          iterator_start{.at = at.next,
+                                                         .lanes = lanes_of(at),
+                                                         .calls = calls,
+                                                         .changes = weights.all(),
+                                                         .threads_ahead = threads_ahead,
+                                                         .lends_lanes = !calls});
 }
 
 void rank_job::pass(const batch_plan& x) {

@@ -66,7 +66,8 @@ struct rank_job {
   /// The batch's fields must still be learned, by making samples, before an order is made.
   bool has_to_learn_fields() const noexcept { return plan->layout == nullptr; }
   void learn_fields(const doing& told);
-  /// The batches from where the job stands; `calls` records what its iterators call.
+  /// The batches from where the job stands. `calls` records what its iterators call in the thread
+  /// of the order; null: the order lends its lanes.
   std::unique_ptr<batch_order> make_order(const std::shared_ptr<call_record>& calls) const;
 
   /// Moves past a batch that is not handed over.

@@ -155,6 +155,7 @@ public:
 
 private:
   friend class sample_access;
+  friend class source_access;
   struct state;
 
   const std::byte* tensor(std::string_view name, dtype type, std::size_t rank) const;

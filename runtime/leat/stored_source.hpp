@@ -34,6 +34,7 @@ public:
 
   /// Appends where the record's bytes lie: as few extents as possible, since each may be a request.
   /// Bytes between two extents that are at most 64 KiB apart are better read than left out.
+  /// May be called once more, before the record is read, so that its bytes are near by then.
   virtual void locate(std::uint64_t record, std::vector<extent>& into) const = 0;
 
   /// Sets the fields of one record in an empty sample. `bytes` are those of its extents, one after

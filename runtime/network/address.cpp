@@ -26,8 +26,8 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// What a resolver may know. It takes "10.1" and "0x7f000001" for addresses, though nobody means
-/// them so.
+/// Whether a resolver may take it for a name. Resolvers take "10.1" and "0x7f000001" for addresses,
+/// which nobody means.
 bool is_name(std::string_view text) {
   const auto fits = [](char x) { return is_word_char(x) || x == '-' || x == '.'; };
   const auto last = text.substr(text.rfind('.') + 1);

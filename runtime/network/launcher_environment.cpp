@@ -56,7 +56,7 @@ found_setting find(const variable_lookup& in, const char* name) {
   return value ? found_setting{{name, std::move(*value)}} : std::nullopt;
 }
 
-/// A text that means something: an empty one is refused, because `X=$(cat missing)` makes it.
+/// The text of a variable. An empty one is refused: it is what `X=$(cat missing)` gives.
 found_text text_in(const variable_lookup& in, const char* name) {
   auto x = find(in, name);
   if (!x)
@@ -120,13 +120,14 @@ std::vector<launcher> launchers_in(const variable_lookup& in) {
           read(launcher_kind::slurm, "Slurm", "SLURM_PROCID", "SLURM_NTASKS")};
 }
 
-/// Why what a launcher has set makes this process no rank; empty: it is one, or nothing is set.
+/// Why this process is not a rank of the launcher's; empty: it is one, or the launcher has set
+/// nothing.
 std::string why_no_rank(const launcher& x, const variable_lookup& in) {
   if (x.rank.has_value() != x.size.has_value())
     return shown(x.rank ? *x.rank : *x.size) + " without " + (x.rank ? x.size_name : x.rank_name);
   if (!x.rank || x.kind != launcher_kind::slurm || number_in(*x.size) == 1)
     return {};
-  // A shell of sbatch or salloc has the variables of a task, with the number of the allocation's.
+  // A shell of sbatch or salloc has a task's variables too, with the allocation's number of tasks.
   if (!in("SLURM_STEP_ID"))
     return shown(*x.rank, *x.size) + " without SLURM_STEP_ID: a batch script's own process";
   const auto tasks = find(in, "SLURM_STEP_NUM_TASKS");
@@ -224,7 +225,7 @@ found_address address_of_slurm(const variable_lookup& in, launcher_kind kind) {
 }
 
 found_address launchers_address(const variable_lookup& in, launcher_kind kind) {
-  // srun knows where its task 0 is; the others are told by MASTER_ADDR where rank 0 is.
+  // srun knows where its task 0 is; other launchers say in MASTER_ADDR where rank 0 is.
   if (kind != launcher_kind::slurm)
     if (auto found = address_of_torch(in))
       return found;

@@ -12,7 +12,8 @@ namespace leat {
 /// The value of an environment variable; nothing where it is not set.
 using variable_lookup = std::function<std::optional<std::string>(const std::string& name)>;
 
-/// Something that the environment said, and the variables that said it: "MASTER_ADDR, MASTER_PORT".
+/// A value that the environment gave, and the variables that it came from: "MASTER_ADDR,
+/// MASTER_PORT".
 template <class T>
 struct found_value {
   T value = {};

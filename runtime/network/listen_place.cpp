@@ -32,7 +32,7 @@ using machine_addresses = std::vector<interface_address>;
   throw error(errc::invalid_argument, std::move(details));
 }
 
-/// How far an address is from what is usually meant.
+/// How unlikely it is that an address is meant: the smallest is taken.
 unsigned distance(const interface_address& x) {
   constexpr std::array made_for_containers{"docker", "br-",     "virbr", "veth",   "cni",
                                            "cali",   "flannel", "kube",  "podman", "lxc"};
@@ -166,14 +166,14 @@ std::uint16_t find_listen_port(const ip_address& at, std::uint16_t port) {
   v4.sin_port = v6.sin6_port = htons(port);
   std::memcpy(&v4.sin_addr, at.bytes.data(), sizeof v4.sin_addr);
   std::memcpy(&v6.sin6_addr, at.bytes.data(), sizeof v6.sin6_addr);
-  auto* raw = is_v4 ? reinterpret_cast<sockaddr*>(&v4)  // NOLINT: as the system's calls want it
+  auto* raw = is_v4 ? reinterpret_cast<sockaddr*>(&v4)  // NOLINT: as the system's calls require
                     : reinterpret_cast<sockaddr*>(&v6); // NOLINT
   socklen_t size = is_v4 ? sizeof v4 : sizeof v6;
   const auto socket =
       opened([&] { return ::socket(raw->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0); });
   if (!socket)
     refuse_port(at, port);
-  // As whoever listens later does: connections of a former process that are closing do not count.
+  // As the listener will do, so that closing connections of a former process do not count.
   const int yes = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (::bind(socket.get(), raw, size) != 0 || ::listen(socket.get(), 1) != 0

@@ -11,7 +11,7 @@
 
 namespace leat {
 
-/// What the user said about where to listen.
+/// Where the user wants to listen.
 struct listen_wish {
   /// Port 0: the system chooses one.
   std::optional<found_value<network_address>> address = {};
@@ -48,9 +48,8 @@ std::vector<ip_address> resolve(const std::string& name, const std::string& from
 /// or, if that is insecure, at the first address that other machines can use: IPv4 before IPv6;
 /// addresses of bridges and tunnels that container runtimes make ("docker0") only if there is no
 /// other, then those that are local to a link, and loopback last. A name must stand for an address
-/// of this machine, and others hear it as it was given. Throws `errc::invalid_argument`, which says
-/// what to do, also for an address that other machines can reach where nobody said that this is
-/// meant.
+/// of this machine; others are given the name as it is. Throws `errc::invalid_argument`, which says
+/// what to do, also for an address that other machines can reach unless `is_insecure`.
 listen_place choose_listen_place(const listen_wish& wish,
                                  const std::vector<interface_address>& machine,
                                  const resolve_name& resolve_host);

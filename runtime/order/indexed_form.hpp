@@ -4,10 +4,12 @@
 #include "runtime/base/threads/mutex.hpp"
 
 #include <leat/sample.hpp>
+#include <leat/stored_source.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace leat {
 
@@ -37,8 +39,11 @@ public:
   /// random numbers, wherever in the order it stands. Throws what sources and maps throw.
   virtual std::uint64_t make(const place& at, sample& into, sample_maker& with) const = 0;
 
-  /// A hint: this item is made after the one that the thread is about to make.
-  virtual void expect(const place&, order_cache&) const {}
+  /// Appends where the item's bytes lie, and returns the objects that they lie in; null, and
+  /// nothing appended, if that is not known. Throws what reading them would throw.
+  virtual stored_objects* locate(const place&, order_cache&, std::vector<extent>&) const {
+    return nullptr;
+  }
 };
 
 using indexed_form_ptr = std::shared_ptr<const indexed_form>;
@@ -53,8 +58,9 @@ public:
     input_->append_id(source_of(at, orders), orders, to);
   }
   std::uint64_t make(const place& at, sample& into, sample_maker& with) const override;
-  void expect(const place& at, order_cache& orders) const override {
-    input_->expect(source_of(at, orders), orders);
+  stored_objects* locate(const place& at, order_cache& orders,
+                         std::vector<extent>& into) const override {
+    return input_->locate(source_of(at, orders), orders, into);
   }
 
 protected:

@@ -7,9 +7,8 @@
 #include "runtime/order/sample_maker.hpp"
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/operator_type.hpp"
-#include "runtime/sample/hinted_source.hpp"
 
-#include <leat/source.hpp>
+#include <leat/stored_source.hpp>
 
 namespace leat {
 
@@ -19,7 +18,7 @@ namespace {
 class records final : public indexed_form {
 public:
   records(std::shared_ptr<const source> data, std::size_t ordinal)
-      : data_(std::move(data)), hinted_(dynamic_cast<const hinted_source*>(data_.get())),
+      : data_(std::move(data)), stored_(dynamic_cast<const stored_source*>(data_.get())),
         ordinal_(ordinal), size_(data_->size()) {}
 
   std::uint64_t size() const noexcept override { return size_; }
@@ -35,15 +34,17 @@ public:
                                     : 0;
   }
 
-  void expect(const place& at, order_cache&) const override {
-    if (hinted_)
-      hinted_->expect(at.item);
+  stored_objects* locate(const place& at, order_cache&, std::vector<extent>& into) const override {
+    if (!stored_)
+      return nullptr;
+    stored_->locate(at.item, into);
+    return &stored_->objects();
   }
 
 private:
   std::shared_ptr<const source> data_;
-  /// Null if it takes no hints.
-  const hinted_source* hinted_;
+  /// Null if it is none.
+  const stored_source* stored_;
   std::size_t ordinal_;
   std::uint64_t size_;
 };

@@ -13,13 +13,13 @@ namespace leat {
 namespace {
 
 /// A source, and the number of lanes that it can feed.
-struct lane_supply {
+struct unit_supply {
   const operator_node* source;
   std::uint64_t units;
 };
 
-std::vector<lane_supply> lane_supplies(const operator_node& batch, std::uint64_t rows) {
-  std::vector<lane_supply> found;
+std::vector<unit_supply> lane_supplies(const operator_node& batch, std::uint64_t rows) {
+  std::vector<unit_supply> found;
   for_each_operator(batch, [&](const operator_node& x) {
     if (x.is_source())
       found.push_back({&x, x.stream ? x.stream->get()->units() : rows});
@@ -82,7 +82,7 @@ std::optional<std::string> lane_limit(const operator_node& batch) {
   if (batch.get<std::uint64_t>("lanes") != 0 || is_indexed(*batch.inputs.front()) || rows == 1)
     return std::nullopt;
   const auto supplies = lane_supplies(batch, rows);
-  const auto by_units = [](const lane_supply& a, const lane_supply& b) {
+  const auto by_units = [](const unit_supply& a, const unit_supply& b) {
     return a.units < b.units;
   };
   const auto least = std::min_element(supplies.begin(), supplies.end(), by_units);

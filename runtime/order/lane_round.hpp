@@ -105,8 +105,16 @@ public:
   /// Runs this round and those below it as far as limits and contents allow. False if nothing
   /// moved.
   bool run();
+  /// As many items wait as may.
+  bool is_full() const noexcept {
+    return items_.full() || with_content_ >= limits_.ahead
+           || (edge_ && items_.size() >= limits_.window
+               && items_.size() >= limits_.kept_bytes / usual_bytes_);
+  }
   /// The iterator threw: no items follow those that wait.
   const std::optional<error>& failure() const noexcept { return failure_; }
+  /// As if the iterator had thrown this.
+  void fail(error problem) { failure_ = std::move(problem); }
 
   /// For errors: the files that this lane reads, as far as they are known.
   void add_files(std::vector<std::string>& to) const;
@@ -176,11 +184,6 @@ private:
   /// Does one pull. False if it gave nothing.
   bool step();
   void keep(pulled result);
-  bool is_full() const noexcept {
-    return items_.full() || with_content_ >= limits_.ahead
-           || (edge_ && items_.size() >= limits_.window
-               && items_.size() >= limits_.kept_bytes / usual_bytes_);
-  }
   /// An item of the last round has come, or goes.
   bool is_counted(const round_item& x) const noexcept { return !edge_ && x.what.has_payloads(); }
   void take_base(bool is_within_item);

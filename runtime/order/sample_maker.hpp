@@ -37,13 +37,6 @@ public:
   /// sample. Throws `bad_sample`, also for exceptions of user functions; `leat::error` (io,
   /// torn_file).
   void make(const place& at, std::uint64_t position, sample& into);
-  /// A hint: this item of an indexed pipeline is made after the one that is about to be made.
-  void expect(const place& at) { plan_->items->expect(at, orders_); }
-  /// The same, of an item that an iterator gave.
-  void expect(const iterator_form& of, const item& what) {
-    item_reader reader{what};
-    of.expect(reader);
-  }
   /// Makes an item that an iterator gave, in the same way; the item must outlive the row. Returns
   /// its key.
   std::uint64_t make(const iterator_form& of, const item& what, const item_place& at,

@@ -19,7 +19,7 @@ public:
   batch_order& operator=(const batch_order&) = delete;
 
   /// Gives the next batch, the job's end, or a failure. False: not before workers have probed more
-  /// items, or others have run (see `wants_to_run`).
+  /// items or run lanes, or others have run (see `wants_to_run`).
   virtual bool open(planned_batch& batch) = 0;
   /// The next batch to be opened is the first of this epoch, unless the order is in or past it
   /// already.
@@ -39,6 +39,16 @@ public:
   virtual bool open_probe(planned_batch& /*probe*/, std::size_t /*most*/) { return false; }
   /// Takes over what the workers found.
   virtual void close_probe(batch_slot&) {}
+  // For orders that lend their lanes:
+  /// Gives lanes that someone should run, one a row: see row_request::lane. Such a row is no item.
+  /// If there are no fewer lanes than `workers`, who runs one also probes its items. False if no
+  /// lane is to run.
+  virtual bool open_turns(planned_batch& /*turns*/, std::size_t /*workers*/) { return false; }
+  /// Takes the lanes back.
+  virtual void close_turns(batch_slot&) {}
+  /// A once source may have what a lane needs.
+  virtual void wake() {}
+
   /// `open` could make progress at once, but others should have their turn.
   virtual bool wants_to_run() const noexcept { return false; }
   /// Blocks until what `open` needs from a once source is there, or until `stop` is true and the

@@ -19,7 +19,7 @@
 namespace leat {
 
 /// Who has a row: written by the dispatcher before the row is dealt, then by the row's only owner
-/// until it is done, and by the batcher after that owner has died.
+/// until it is done, and by the dispatcher again after that owner has died.
 struct row_holder {
   enum class phase : std::uint8_t { dealt, begun, done };
 
@@ -119,6 +119,12 @@ public:
   std::uint32_t ticket() const noexcept { return ticket_; }
   bool is_claimable() const noexcept { return is_claimable_; }
   std::size_t num_rows() const noexcept { return num_rows_; }
+  /// Its rows are a batch's; else a probe's, or turns of lanes.
+  bool holds_batch() const noexcept {
+    return plan_.what != batch_plan::kind::probe && !holds_turns();
+  }
+  /// Its rows are turns of lanes.
+  bool holds_turns() const noexcept { return plan_.what == batch_plan::kind::turns; }
   const row_request& request(std::size_t row) const noexcept { return requests_[row]; }
   /// Set by the trainer's thread, if ranks have to agree.
   void set_end_of_epoch(bool x) noexcept { plan_.end_of_epoch = x; }
@@ -156,7 +162,11 @@ public:
   }
   /// False until it is open.
   bool complete() const noexcept { return remaining_.load(std::memory_order_acquire) == 0; }
-  bool is_open() const noexcept { return remaining_.load(std::memory_order_acquire) != not_open; }
+  /// It is open, and not complete.
+  bool has_rows_left() const noexcept {
+    const auto n = remaining_.load(std::memory_order_acquire);
+    return n != 0 && n != not_open;
+  }
 
   /// Only for a closed batch.
   const batch_summary& summary() const noexcept { return summary_; }

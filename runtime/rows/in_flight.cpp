@@ -1,7 +1,9 @@
 #include "runtime/rows/in_flight.hpp"
 
+#include "runtime/rows/rank_lane.hpp"
+#include "runtime/rows/row_assignment.hpp"
+
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -11,13 +13,15 @@ namespace {
 
 void give_up(batch_slot& slot, std::size_t row) {
   auto& x = slot.result(row);
+  const auto& of = slot.request(row);
+  const auto position = of.lane ? of.lane->position() : of.position;
   x.what = row_result::outcome::failed;
-  x.failure = error(
-      errc::worker_lost,
-      {.stage = "worker",
-       .sample = "at position " + std::to_string(slot.request(row).position),
-       .got = std::to_string(slot.holder(row).deaths) + " workers that died while they made it",
-       .needed = "at most " + std::to_string(in_flight::deaths_allowed)});
+  x.failure =
+      error(errc::worker_lost, {.stage = "worker",
+                                .sample = "at position " + std::to_string(position),
+                                .got = std::to_string(slot.holder(row).deaths)
+                                       + " workers that died while they made it",
+                                .needed = "at most " + std::to_string(in_flight::deaths_allowed)});
   slot.finish(row);
 }
 
@@ -43,42 +47,36 @@ std::vector<std::uint32_t> inherit(batch_slot& slot, std::uint32_t worker, std::
 
 } // namespace
 
-std::vector<std::shared_ptr<batch_slot>> in_flight::take_probes() {
-  const auto done = std::stable_partition(probes_.begin(), probes_.end(),
-                                          [](const auto& x) { return !x->complete(); });
-  std::vector<std::shared_ptr<batch_slot>> result{std::make_move_iterator(done),
-                                                  std::make_move_iterator(probes_.end())};
-  probes_.erase(done, probes_.end());
-  return result;
+void in_flight::begin(std::shared_ptr<batch_slot> slot) {
+  std::erase_if(batches_, [](const auto& x) { return !x->has_rows_left(); });
+  (slot->holds_batch() ? batches_ : asides_).push_back(std::move(slot));
 }
 
-std::optional<std::shared_ptr<batch_slot>> in_flight::take_complete() {
-  if (under_way_.empty() || !under_way_.front()->complete())
+std::optional<std::shared_ptr<batch_slot>> in_flight::take_aside() {
+  const auto done = std::find_if(asides_.begin(), asides_.end(),
+                                 [](const auto& x) { return !x->has_rows_left(); });
+  if (done == asides_.end())
     return std::nullopt;
-  return take_oldest();
-}
-
-std::optional<std::shared_ptr<batch_slot>> in_flight::take_oldest() {
-  if (under_way_.empty())
-    return std::nullopt;
-  auto slot = std::move(under_way_.front());
-  under_way_.pop_front();
+  auto slot = std::move(*done);
+  asides_.erase(done);
   return slot;
 }
 
 std::vector<chunk> in_flight::lost(std::uint32_t worker, std::uint32_t heir) {
   std::vector<chunk> chunks;
   auto pass_on = [&](const std::shared_ptr<batch_slot>& slot) {
-    if (!slot->is_open())
-      return; // not dealt to any worker yet
+    if (!slot->has_rows_left())
+      return;
     auto rows = inherit(*slot, worker, heir);
     // If rows are claimed, the heir joins in: there may be no other worker left.
-    if (!rows.empty() || (slot->is_claimable() && !slot->complete()))
-      chunks.push_back(
-          {slot, slot->ticket(), slot->num_rows(), std::move(rows), slot->is_claimable()});
+    if (rows.empty() && !(slot->is_claimable() && slot->has_rows_left()))
+      return;
+    auto& work = chunks.emplace_back(chunk_of(slot));
+    work.rows = std::move(rows);
+    work.claims = slot->is_claimable();
   };
-  std::for_each(probes_.begin(), probes_.end(), pass_on);
-  std::for_each(under_way_.begin(), under_way_.end(), pass_on);
+  std::for_each(asides_.begin(), asides_.end(), pass_on);
+  std::for_each(batches_.begin(), batches_.end(), pass_on);
   return chunks;
 }
 

@@ -1,8 +1,6 @@
 #include "runtime/rows/iterator_order.hpp"
 
 #include "runtime/base/text.hpp"
-#include "runtime/order/iterators/edge.hpp"
-#include "runtime/sample/live_source.hpp"
 
 #include <leat/error.hpp>
 
@@ -13,9 +11,6 @@
 namespace leat {
 
 namespace {
-
-/// Items that iterators pass over before messages have their turn again: a few milliseconds.
-constexpr std::int64_t items_in_one_go = 1 << 16;
 
 /// How far ahead iterators run so that ranks rarely have to agree on an epoch's end: so many
 /// batches cost them one all-gather.
@@ -29,10 +24,6 @@ constexpr std::size_t least_window = 32;
 
 /// In all lanes, samples of so many bytes are kept with such items, or those of two batches.
 constexpr std::size_t kept_bytes = std::size_t{8} << 20;
-
-/// A probe ends after half as many items as a batch has rows, if their samples will have so many
-/// bytes: all workers are to have some.
-constexpr std::size_t probe_bytes = std::size_t{256} << 10;
 
 /// Two batches, and the end of an epoch: what is found early has left the caches when it is needed.
 /// Several ranks agree less often if they know of a few batches more.
@@ -92,7 +83,11 @@ iterator_order::iterator_order(std::shared_ptr<const sample_graph> plan,
       items_per_lane_(shape.batch_rows / shape.lanes),
       ahead_(least_ahead(world_size, items_per_lane_)),
       most_ahead_(most_ahead(*plan_, shape, world_size, items_per_lane_)), next_(start.at),
-      changes_(start.changes) {
+      around_(std::make_shared<const lane_surroundings>(lane_surroundings{
+          plan_, start.changes, start.calls ? start.calls : std::make_shared<call_record>(),
+          start.threads_ahead > 0 ? std::make_unique<ahead_threads>(start.threads_ahead)
+                                  : nullptr})),
+      lanes_(items_per_lane_, shape.lanes, world_size), lends_lanes_(start.lends_lanes) {
   const round_limits limits{
       .window = std::max<std::size_t>(2, 2 * items_per_lane_),
       .wide_window = std::max<std::size_t>(8 * items_per_lane_, least_window),
@@ -100,21 +95,13 @@ iterator_order::iterator_order(std::shared_ptr<const sample_graph> plan,
       .ahead = ahead_,
       .epochs = shape.is_endless() ? UINT64_MAX : epochs,
       .is_endless = shape.is_endless(),
-      .items_per_step = start.items_per_step == 0 ? items_per_lane_ : start.items_per_step,
-      .changes = &changes_,
-      .run = &run_,
-      .requests = &requests_};
-  if (start.calls)
-    run_.calls = start.calls;
-  if (start.threads_ahead > 0)
-    run_.ahead = std::make_unique<ahead_threads>(start.threads_ahead);
-  // While states are loaded, too.
-  run_.budget = items_in_one_go;
+      .items_per_step = start.items_per_step == 0 ? items_per_lane_ : start.items_per_step};
   for (auto lane = rank; lane < shape.lanes; lane += world_size) {
-    auto& x = lanes_.emplace_back(
-        std::make_unique<lane_round>(*plan_, std::nullopt, lane, shape.lanes, limits));
+    const auto x = std::make_shared<rank_lane>(around_, lane, shape.lanes, limits);
+    lanes_.add(x);
+    auto& round = x->round();
     if (start.lanes.empty()) {
-      x->begin({start.at.epoch, 0});
+      round.begin({start.at.epoch, 0});
       continue;
     }
     const auto state = std::find_if(start.lanes.begin(), start.lanes.end(),
@@ -124,34 +111,20 @@ iterator_order::iterator_order(std::shared_ptr<const sample_graph> plan,
                                        .got = "no state of lane " + std::to_string(lane),
                                        .needed = "the parts of all ranks of the snapshot"});
     check_place(state->mark, start.at, items_per_lane_, shape, plan_->counts_steps());
-    x->load(*state);
+    round.load(*state);
   }
-}
-
-void iterator_order::run() {
-  run_.budget = items_in_one_go;
-  run_.feed = nullptr;
-  for (auto& x : lanes_)
-    if (x->is_stale()) {
-      x->run();
-      // If a batch is late, it waits for a feed, or for its turn.
-      if (run_.budget <= 0 || run_.feed)
-        x->make_stale();
-    }
-}
-
-lane_round& iterator_order::lane_at(std::uint64_t position) const {
-  const auto lane = position % shape_.lanes;
-  return *lanes_[(lane - lanes_.front()->lane()) / world_size_];
 }
 
 bool iterator_order::open(planned_batch& batch) {
   batch.rows = 0;
-  if (!shape_.is_endless() && next_.epoch >= epochs_) {
+  if (is_over()) {
     batch.plan = {.what = batch_plan::kind::end};
     return true;
   }
-  run();
+  if (lanes_.any_is_lent())
+    return false;
+  if (!lends_lanes_)
+    wants_to_run_ = !lanes_.run(*around_->calls);
   const auto ahead = look_ahead(supplies_);
   batch_plan plan{.epoch = next_.epoch, .step = next_.step};
   const auto open_failed = [&](const error& problem) {
@@ -161,7 +134,7 @@ bool iterator_order::open(planned_batch& batch) {
     return true;
   };
   if (ahead.failed)
-    return open_failed(*lanes_[*ahead.failed]->failure());
+    return open_failed(*lanes_.round(*ahead.failed).failure());
   if (!ahead.is_known)
     return false;
   const bool exists = ahead.batches > 0;
@@ -171,8 +144,8 @@ bool iterator_order::open(planned_batch& batch) {
   }
   if (!exists && world_size_ == 1) {
     std::vector<std::string> files;
-    for (const auto& x : lanes_)
-      x->add_files(files);
+    for (std::size_t i = 0; i < lanes_.size(); ++i)
+      lanes_.round(i).add_files(files);
     return open_failed(
         error(errc::empty_epoch, {.stage = "batch",
                                   .file = first_of(files),
@@ -193,8 +166,8 @@ bool iterator_order::open(planned_batch& batch) {
 std::shared_ptr<const lane_states> iterator_order::states() const {
   auto states = std::make_shared<lane_states>();
   states->reserve(lanes_.size());
-  for (const auto& x : lanes_)
-    states->push_back(x->state());
+  for (std::size_t i = 0; i < lanes_.size(); ++i)
+    states->push_back(lanes_.round(i).state());
   return states;
 }
 
@@ -203,8 +176,8 @@ void iterator_order::run_further() {
   if (ahead_ == most_ahead_)
     return;
   ahead_ = std::min(most_ahead_, ahead_ + items_per_lane_);
-  for (auto& x : lanes_)
-    x->run_ahead(ahead_);
+  for (std::size_t i = 0; i < lanes_.size(); ++i)
+    lanes_.round(i).run_ahead(ahead_);
 }
 
 void iterator_order::advance(bool is_last) {
@@ -220,17 +193,15 @@ void iterator_order::begin_epoch(std::uint64_t epoch) {
   if (next_.epoch >= epoch)
     return;
   next_ = {epoch, 0};
-  for (auto& x : lanes_) {
-    x->begin({epoch, 0});
-    x->make_stale();
-  }
+  lanes_.begin(epoch);
 }
 
 epoch_outlook iterator_order::look_ahead(std::vector<lane_supply>& lanes) const {
   lanes.clear();
-  for (const auto& x : lanes_)
-    lanes.push_back(shape_.is_endless() ? supply_of(*x, items_per_lane_) : supply_of(*x));
-  return leat::look_ahead(lanes, shape_.end, items_per_lane_, run_.feed != nullptr);
+  for (std::size_t i = 0; i < lanes_.size(); ++i)
+    lanes.push_back(shape_.is_endless() ? supply_of(lanes_.round(i), items_per_lane_)
+                                        : supply_of(lanes_.round(i)));
+  return leat::look_ahead(lanes, shape_.end, items_per_lane_, lanes_.waits_for_feed());
 }
 
 epoch_horizon iterator_order::horizon_of(const epoch_outlook& ahead) const {
@@ -240,13 +211,13 @@ epoch_horizon iterator_order::horizon_of(const epoch_outlook& ahead) const {
     return {next_.step + ahead.batches, ahead.is_final};
   // Under mask the rank's last rows may be in an earlier batch.
   std::uint64_t most = 0;
-  for (const auto& x : lanes_)
-    most = std::max(most, x->taken({next_.epoch, 0}));
+  for (std::size_t i = 0; i < lanes_.size(); ++i)
+    most = std::max(most, lanes_.round(i).taken({next_.epoch, 0}));
   return {most / items_per_lane_ + (most % items_per_lane_ != 0 ? 1 : 0), ahead.is_final};
 }
 
 epoch_horizon iterator_order::horizon() const {
-  if (!shape_.is_endless() && next_.epoch >= epochs_)
+  if (is_over())
     return {};
   std::vector<lane_supply> lanes;
   return horizon_of(look_ahead(lanes));
@@ -257,74 +228,26 @@ void iterator_order::fill(planned_batch& batch) {
   item skipped;
   lap when;
   for (std::size_t i = 0; i < items_per_lane_; ++i)
-    for (auto& lane : lanes_) {
-      while (!lane->items().empty() && lane->items().front().is_end && shape_.is_endless())
-        lane->take_front(skipped, when);
-      if (lane->items().empty() || lane->items().front().is_end)
+    for (std::size_t k = 0; k < lanes_.size(); ++k) {
+      auto& lane = lanes_.round(k);
+      while (!lane.items().empty() && lane.items().front().is_end && shape_.is_endless())
+        lane.take_front(skipped, when);
+      if (lane.items().empty() || lane.items().front().is_end)
         continue;
-      if (lane->items().front().is_blank) {
-        lane->take_front(skipped, when);
+      if (lane.items().front().is_blank) {
+        lane.take_front(skipped, when);
         continue;
       }
       auto& row = batch.add();
       row.epoch = next_.epoch;
-      row.position = lane->lane() + (next_.step * items_per_lane_ + i) * shape_.lanes;
+      row.position = lane.lane() + (next_.step * items_per_lane_ + i) * shape_.lanes;
       row.edge.reset();
-      lane->take_front(row.what, row.when);
+      lane.take_front(row.what, row.when);
     }
 }
 
-bool iterator_order::open_probe(planned_batch& probe, std::size_t most) {
-  probe.rows = 0;
-  std::size_t bytes = 0;
-  const std::size_t least = std::max<std::size_t>(1, items_per_lane_ * lanes_.size() / 2);
-  while (probe.rows < most && !requests_.empty()) {
-    const auto request = requests_.front();
-    requests_.pop_front();
-    const auto* x = request.round->deal(request.when, request.number);
-    if (!x)
-      continue; // dropped unread
-    auto& row = probe.add();
-    row.epoch = 0;
-    row.position = request.round->lane() + request.number * shape_.lanes;
-    row.edge = request.edge;
-    row.what = x->what;
-    row.when = request.when;
-    bytes += std::min(request.round->usual_bytes(), probe_bytes);
-    if (probe.rows >= least && bytes >= probe_bytes)
-      break;
-  }
-  if (probe.rows == 0)
-    return false;
-  probe.plan = {.what = batch_plan::kind::probe};
-  return true;
-}
-
-void iterator_order::close_probe(batch_slot& slot) {
-  for (std::size_t i = 0; i < slot.num_rows(); ++i) {
-    const auto& asked = slot.request(i);
-    auto& result = slot.result(i);
-    auto& lane = lane_at(asked.position);
-    auto& round = *lane.find_round(*asked.edge);
-    auto* x = round.find(asked.when, asked.position / shape_.lanes);
-    if (!x)
-      continue; // dropped unread: opening the slot again clears what was seen
-    x->state = round_item::phase::done;
-    lane.make_stale();
-    if (result.failure)
-      x->failure = std::make_shared<const error>(*result.failure);
-    swap(x->found, result.seen.found);
-    round.note_kept(result.seen.bytes);
-    if (result.seen.made)
-      x->what.attach(0, static_cast<std::uint32_t>(*asked.edge), std::move(result.seen.made));
-  }
-}
-
-bool iterator_order::wait_for_feed(const std::atomic<bool>& stop) {
-  if (!run_.feed)
-    return false;
-  run_.feed->wait(run_.record, stop);
-  return true;
+bool iterator_order::open_turns(planned_batch& turns, std::size_t workers) {
+  return lends_lanes_ && !is_over() && lanes_.open_turns(turns, workers);
 }
 
 } // namespace leat

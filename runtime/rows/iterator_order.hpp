@@ -1,15 +1,15 @@
 #pragma once
 
+#include "runtime/order/epoch_outlook.hpp"
 #include "runtime/order/lane_round.hpp"
 #include "runtime/order/order.hpp"
 #include "runtime/order/sample_graph.hpp"
 #include "runtime/pipeline/mix_weights.hpp"
 #include "runtime/rows/batch_order.hpp"
-#include "runtime/rows/epoch_outlook.hpp"
+#include "runtime/rows/lane_loans.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -28,6 +28,8 @@ struct iterator_start {
   std::size_t threads_ahead = 0;
   /// Items of a lane per step of these and of schedules; 0: those of a batch.
   std::uint64_t items_per_step = 0;
+  /// Lanes run only where `open_turns` gives them, not in the thread of the order.
+  bool lends_lanes = false;
 };
 
 /// Batches of a pipeline that is ordered by iterators: runs the iterators of the rank's lanes
@@ -44,15 +46,19 @@ public:
   void begin_epoch(std::uint64_t epoch) override;
   job_position next() const noexcept override { return next_; }
   epoch_horizon horizon() const override;
-  bool open_probe(planned_batch& probe, std::size_t most) override;
-  void close_probe(batch_slot& slot) override;
-  bool wants_to_run() const noexcept override { return run_.budget <= 0; }
-  bool wait_for_feed(const std::atomic<bool>& stop) override;
+  bool open_probe(planned_batch& probe, std::size_t most) override {
+    return lanes_.open_probe(probe, most);
+  }
+  void close_probe(batch_slot& slot) override { lanes_.close_probe(slot); }
+  bool open_turns(planned_batch& turns, std::size_t workers) override;
+  void close_turns(batch_slot& slot) override { lanes_.close_turns(slot); }
+  void wake() override { lanes_.wake(); }
+  bool wants_to_run() const noexcept override { return wants_to_run_; }
+  bool wait_for_feed(const std::atomic<bool>& stop) override { return lanes_.wait_for_feed(stop); }
 
 private:
-  void run();
-  /// The last round of the lane that a position is in.
-  lane_round& lane_at(std::uint64_t position) const;
+  /// The epochs of the job are over.
+  bool is_over() const noexcept { return !shape_.is_endless() && next_.epoch >= epochs_; }
   /// Measures the lanes, and says what they tell.
   epoch_outlook look_ahead(std::vector<lane_supply>& lanes) const;
   epoch_horizon horizon_of(const epoch_outlook& ahead) const;
@@ -74,11 +80,11 @@ private:
   std::size_t ahead_;
   std::size_t most_ahead_;
   job_position next_;
-  /// The lanes refer to it.
-  const weight_phases changes_;
-  iterator_run run_;
-  std::deque<probe_request> requests_;
-  std::vector<std::unique_ptr<lane_round>> lanes_;
+  std::shared_ptr<const lane_surroundings> around_;
+  lane_loans lanes_;
+  bool lends_lanes_;
+  /// The last run in this thread was cut short.
+  bool wants_to_run_ = false;
   /// What the lanes had for the batch that was opened last: only its memory is used again.
   std::vector<lane_supply> supplies_;
 };

@@ -95,7 +95,6 @@ void job_metrics::waited(std::int64_t begin_ns, std::int64_t end_ns, std::uint64
 }
 
 void job_metrics::dealt(std::int64_t begin_ns, std::int64_t end_ns) noexcept {
-  dealing.add(between(begin_ns, end_ns));
   if (shown_.row_assignment && end_ns - begin_ns >= shortest_shown_ns)
     shown_.row_assignment->add(shown_.deal, begin_ns, end_ns);
 }

@@ -60,7 +60,7 @@ public:
 
   /// next() waited for a batch; then it got this one.
   void waited(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t epoch, std::uint64_t step);
-  /// Iterators ran, and rows were dealt.
+  /// Rows were dealt, after iterators ran if there are no workers.
   void dealt(std::int64_t begin_ns, std::int64_t end_ns) noexcept;
   /// A snapshot was written.
   void saved(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t bytes);
@@ -76,7 +76,6 @@ public:
   histogram waits;
   /// How long each finished batch lay ready.
   histogram ages;
-  time_counter dealing;
   std::array<counter, num_slot_phases> slots;
 
   /// What the inputs of mixes gave before a step, and the job's changes of weights.

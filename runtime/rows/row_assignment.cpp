@@ -2,10 +2,17 @@
 
 namespace leat {
 
+chunk chunk_of(const std::shared_ptr<batch_slot>& slot) {
+  return {.slot = slot,
+          .ticket = slot->ticket(),
+          .limit = slot->num_rows(),
+          .is_batch = slot->holds_batch(),
+          .turns = slot->holds_turns()};
+}
+
 std::vector<chunk> row_assignment::deal(const std::shared_ptr<batch_slot>& slot,
                                         const std::vector<std::uint32_t>& workers) const {
-  std::vector<chunk> chunks(workers.size(),
-                            chunk{slot, slot->ticket(), slot->num_rows(), {}, false});
+  std::vector<chunk> chunks(workers.size(), chunk_of(slot));
   if (slot->is_claimable()) {
     for (auto& x : chunks)
       x.claims = true;

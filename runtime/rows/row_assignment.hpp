@@ -11,6 +11,9 @@
 
 namespace leat {
 
+/// Work in an open slot, without any rows yet.
+chunk chunk_of(const std::shared_ptr<batch_slot>& slot);
+
 /// Decides who runs which rows. A plain value: the dispatcher actor sends what it returns.
 class row_assignment {
 public:

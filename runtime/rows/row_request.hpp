@@ -14,6 +14,7 @@
 
 namespace leat {
 
+class rank_lane;
 struct lane_state;
 
 /// What one row is to be made of: all that a worker needs besides the job's plan, as a value.
@@ -28,6 +29,9 @@ struct row_request {
   lap when;
   /// For a probe: the edge whose operator wants to know what is in the item.
   std::optional<std::size_t> edge;
+  /// For a turn: the lane that is to run, and whether its items are probed where it runs.
+  std::shared_ptr<rank_lane> lane;
+  bool probes = false;
 };
 
 /// The horizon of an epoch without end: nobody has to wait for anyone.
@@ -43,6 +47,8 @@ struct batch_plan {
     failed,
     /// Not a batch, but items that workers probe for an iterator.
     probe,
+    /// Not a batch, but lanes whose iterators workers run.
+    turns,
   };
 
   kind what = kind::batch;

@@ -5,6 +5,7 @@
 #include "runtime/order/iterators/edge.hpp"
 #include "runtime/order/sample_key.hpp"
 #include "runtime/rows/row_id.hpp"
+#include "runtime/storage/object_store.hpp"
 
 #include <leat/order.hpp>
 
@@ -14,9 +15,9 @@ namespace leat {
 
 namespace {
 
-/// A sample that another thread takes comes from that core's caches, and its memory goes back
-/// there: so many times as many bytes are made again at the same cost.
-constexpr std::size_t dearer_elsewhere = 64;
+/// A sample that another thread takes comes from this core's caches, and its memory goes back here:
+/// for the cost of one byte that is kept so, so many can be made again.
+constexpr std::size_t cost_of_kept_byte = 64;
 
 /// To find smaller records a row ahead costs more than to wait for their bytes.
 constexpr std::uint64_t fewest_expected = 512;
@@ -52,15 +53,21 @@ void row_runner::count_read(std::uint64_t bytes) noexcept {
 void row_runner::expect(const row_request& next) noexcept {
   if (!maker_ || last_bytes_ < fewest_expected)
     return;
+  expected_.clear();
   try {
-    if (plan_->shape.is_indexed)
-      maker_->expect({.item = next.own.item, .epoch = next.own.epoch});
-    else
-      maker_->expect(next.edge ? *plan_->samples->edges[*next.edge].input
-                               : *plan_->samples->iterator,
-                     next.what);
+    if (auto* from = locate(next); from && !expected_.empty())
+      from->expect(expected_[0].file, expected_[0].offset, expected_[0].size);
   } catch (...) { // the row itself will say what is wrong
   }
+}
+
+stored_objects* row_runner::locate(const row_request& row) {
+  const auto& samples = *plan_->samples;
+  if (plan_->shape.is_indexed)
+    return samples.items->locate({.item = row.own.item, .epoch = row.own.epoch}, maker_->orders(),
+                                 expected_);
+  item_reader from{row.what};
+  return (row.edge ? *samples.edges[*row.edge].input : *samples.iterator).locate(from, expected_);
 }
 
 void row_runner::run_together(std::span<const work> rows) {
@@ -206,8 +213,8 @@ void row_runner::probe_item(const row_request& row, sighting& seen) {
     seen.made = std::move(kept);
     return;
   }
-  const auto dear = is_in_one_thread_ ? 1 : dearer_elsewhere;
-  if ((sample_access::bytes_of_fields(sample_) + dear - 1) / dear <= edge.made_again)
+  const auto cost = is_in_one_thread_ ? 1 : cost_of_kept_byte;
+  if ((sample_access::bytes_of_fields(sample_) + cost - 1) / cost <= edge.made_again)
     return;
   auto kept = made_->take();
   kept->sample_key = sample_key;

@@ -56,6 +56,8 @@ public:
 
 private:
   void count_read(std::uint64_t bytes) noexcept;
+  /// See indexed_form::locate; appends to `expected_`.
+  stored_objects* locate(const row_request& row);
   error with_sample(const error& problem, const row_request& row, const row_result& result);
   void run_or_treat(const row_request& row, const row_target& target, row_result& result);
   /// Probes the row's item for an iterator.
@@ -91,6 +93,8 @@ private:
   bool was_interrupted_ = false;
   /// That the last row read.
   std::uint64_t last_bytes_ = 0;
+  /// Where the row that is run next lies.
+  std::vector<extent> expected_;
   std::shared_ptr<made_samples> made_ = std::make_shared<made_samples>(most_samples_kept);
   kept_fields fields_;
   /// For rows that are made together: their samples, the first of which are those of `begun_`.

@@ -14,6 +14,7 @@ void add_to(std::vector<worker_sums>& sums, const worker_record& x) {
   sum.rows_dealt += x.rows_dealt.load(std::memory_order_relaxed);
   sum.rows_done += x.rows_done.load(std::memory_order_relaxed);
   sum.busy += std::chrono::nanoseconds{x.busy_ns.load(std::memory_order_relaxed)};
+  sum.iterating += std::chrono::nanoseconds{x.iterating_ns.load(std::memory_order_relaxed)};
   sum.bytes_read += x.bytes_read.load(std::memory_order_relaxed);
   sum.elements_packed += x.elements_packed.load(std::memory_order_relaxed);
   sum.elements_padded += x.elements_padded.load(std::memory_order_relaxed);
@@ -38,7 +39,7 @@ std::shared_ptr<worker_record> worker_board::add(std::size_t number) {
   record->clock.prepare(num_stages_, tracing_ ? tracing_(number) : row_tracing{});
   record->number = number;
   record->id = next_id_++;
-  records_.push_back(record);
+  records_.push_back({record});
   return record;
 }
 
@@ -48,13 +49,13 @@ void worker_board::add_up_gone() {
         // A record that only this board has is out of anyone's reach. It is copied because the
         // decrement of the count comes after everything that the worker wrote; use_count() alone
         // says nothing about order.
-        auto ours = x;
+        auto ours = x.record;
         const bool is_there = ours.use_count() > 2;
         ours.reset();
         return is_there;
       });
   for (auto x = first_gone; x != records_.end(); ++x)
-    add_to(gone_, **x);
+    add_to(gone_, *x->record);
   records_.erase(first_gone, records_.end());
 }
 
@@ -62,7 +63,7 @@ std::vector<worker_sums> worker_board::sums() const {
   mutex_lock lock{mutex_};
   auto result = gone_;
   for (const auto& x : records_)
-    add_to(result, *x);
+    add_to(result, *x.record);
   return result;
 }
 
@@ -76,24 +77,39 @@ std::size_t worker_board::num_records() const {
   return records_.size();
 }
 
-std::shared_ptr<worker_record> worker_board::busy_since_before(std::int64_t limit_ns) const {
-  mutex_lock lock{mutex_};
-  std::shared_ptr<worker_record> result;
-  std::int64_t oldest = limit_ns;
+std::int64_t worker_board::entry::since_ns(std::int64_t now) const noexcept {
+  const auto since = record->since_ns.load(std::memory_order_relaxed);
+  if (const auto n = record->calls.number(); n != calls) {
+    calls = n;
+    seen_ns = now;
+  }
+  return since == 0 ? 0 : std::max(since, seen_ns);
+}
+
+const worker_board::entry* worker_board::longest_busy(std::int64_t now, std::int64_t& since) const {
+  const entry* result = nullptr;
   for (const auto& x : records_) {
-    const auto since = x->since_ns.load(std::memory_order_relaxed);
-    if (since != 0 && since < oldest) {
-      oldest = since;
-      result = x;
+    const auto begin = x.since_ns(now);
+    if (begin != 0 && begin < since) {
+      since = begin;
+      result = &x;
     }
   }
   return result;
 }
 
+std::shared_ptr<worker_record> worker_board::busy_since_before(std::int64_t limit_ns) const {
+  mutex_lock lock{mutex_};
+  const auto* x = longest_busy(steady_ns(), limit_ns);
+  return x ? x->record : nullptr;
+}
+
 std::int64_t worker_board::oldest_start_ns() const {
-  auto now = steady_ns();
-  auto record = busy_since_before(now);
-  return record ? std::min(now, record->since_ns.load(std::memory_order_relaxed)) : now;
+  mutex_lock lock{mutex_};
+  const auto now = steady_ns();
+  auto since = now;
+  (void)longest_busy(now, since);
+  return since;
 }
 
 } // namespace leat

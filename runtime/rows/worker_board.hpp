@@ -16,6 +16,8 @@ struct worker_sums {
   std::uint64_t rows_dealt = 0;
   std::uint64_t rows_done = 0;
   std::chrono::nanoseconds busy{0};
+  /// Of that time, what iterators took.
+  std::chrono::nanoseconds iterating{0};
   std::uint64_t bytes_read = 0;
   std::uint64_t elements_packed = 0;
   std::uint64_t elements_padded = 0;
@@ -42,21 +44,33 @@ public:
   /// Number of workers that exist, or have gone since the last add().
   std::size_t num_records() const;
 
-  /// The record of the worker that has been busy with one row for longest, since before `limit_ns`;
-  /// if any.
+  /// The record of the worker that has been busy with one row, or one call for a lane, for longest,
+  /// since before `limit_ns`; if any. How long a call runs is known from when it is first seen
+  /// here.
   std::shared_ptr<worker_record> busy_since_before(std::int64_t limit_ns) const;
 
-  /// When the longest running row began; now if no worker is busy.
+  /// When the longest running row or call began; now if no worker is busy.
   std::int64_t oldest_start_ns() const;
 
 private:
+  /// A worker's record, and how many calls it had made when more of them were last seen.
+  struct entry {
+    std::shared_ptr<worker_record> record;
+    mutable std::uint64_t calls = 0;
+    mutable std::int64_t seen_ns = 0;
+
+    /// Since when it has been busy with one thing; 0: it is not.
+    std::int64_t since_ns(std::int64_t now) const noexcept;
+  };
+
+  const entry* longest_busy(std::int64_t now, std::int64_t& since) const LEAT_REQUIRES(mutex_);
   void add_up_gone() LEAT_REQUIRES(mutex_);
 
   mutable mutex mutex_;
   std::size_t num_stages_ LEAT_GUARDED_BY(mutex_) = 0;
   std::function<row_tracing(std::size_t)> tracing_ LEAT_GUARDED_BY(mutex_);
   std::uint32_t next_id_ LEAT_GUARDED_BY(mutex_) = 0;
-  std::vector<std::shared_ptr<worker_record>> records_ LEAT_GUARDED_BY(mutex_);
+  std::vector<entry> records_ LEAT_GUARDED_BY(mutex_);
   /// Sums of workers that are gone.
   std::vector<worker_sums> gone_ LEAT_GUARDED_BY(mutex_);
 };

@@ -2,6 +2,7 @@
 #include "runtime/sample/machine_memory.hpp"
 #include "runtime/sample/raw_buffer.hpp"
 #include "runtime/sample/sample_access.hpp"
+#include "runtime/sample/source_access.hpp"
 
 #include <leat/bad_sample.hpp>
 
@@ -75,7 +76,7 @@ struct sample::state {
   std::size_t used = 0;
   raw_buffer scratch;
   raw_buffer place_bytes;
-  sample_access::extent_buffers extents;
+  source_access::extent_buffers extents;
   const std::stop_token* stop = nullptr;
   record_blocks* blocks = nullptr;
   /// Bytes of the field that was replaced last.
@@ -324,7 +325,7 @@ void sample_access::reset(sample& x, const row_target* target) {
   s.kept.clear();
 }
 
-void sample_access::keep_alive(sample& x, payload_ptr bytes) {
+void source_access::keep_alive(sample& x, payload_ptr bytes) {
   x.state_->kept.push_back(std::move(bytes));
 }
 
@@ -344,7 +345,7 @@ void sample_access::lend(const sample& from, sample& into) {
                        "field \"" + x.name
                            + "\" is in two inputs of a zip: rename it in one (rename@1)");
     lend(x.name, {x.ragged, x.type, x.dims, {x.data, x.size}}, into);
-    set_places(into, x.name, x.places);
+    source_access::set_places(into, x.name, x.places);
   }
 }
 
@@ -362,20 +363,20 @@ void sample_access::lend(std::string_view name, const field_view& from, sample& 
   lent.size = from.bytes.size();
 }
 
-void sample_access::set_places(sample& x, std::string_view name,
+void source_access::set_places(sample& x, std::string_view name,
                                std::span<const std::byte> places) {
   const_cast<field&>(x.state_->get(name)).places = places;
 }
 
-std::span<const std::byte> sample_access::places(const sample& x, std::string_view name) {
+std::span<const std::byte> source_access::places(const sample& x, std::string_view name) {
   return x.state_->get(name).places;
 }
 
-std::span<std::byte> sample_access::place_buffer(sample& x, std::size_t size) {
+std::span<std::byte> source_access::place_buffer(sample& x, std::size_t size) {
   return x.state_->place_bytes.first(size);
 }
 
-sample_access::extent_buffers& sample_access::buffers(sample& x) noexcept {
+source_access::extent_buffers& source_access::buffers(sample& x) noexcept {
   return x.state_->extents;
 }
 
@@ -389,7 +390,7 @@ void sample_access::read_with(sample& x, const std::stop_token& stop,
   x.state_->blocks = blocks;
 }
 
-record_blocks* sample_access::blocks_of(const sample& x) noexcept {
+record_blocks* source_access::blocks_of(const sample& x) noexcept {
   return x.state_->blocks;
 }
 
@@ -443,14 +444,13 @@ void sample_access::keep(sample& x, const std::vector<std::string>& names) {
   std::size_t kept = 0;
   for (const auto& name : names) {
     auto* found = const_cast<field*>(&s.get(name));
-    // A name that occurs twice is kept once.
-    if (found >= s.fields.data() + kept)
+    if (found >= s.fields.data() + kept) // a name that occurs twice is kept once
       std::swap(*found, s.fields[kept++]);
   }
   s.used = kept;
 }
 
-void sample_access::shorten(sample& x, std::string_view name, std::size_t size) {
+void source_access::shorten(sample& x, std::string_view name, std::size_t size) {
   const_cast<field&>(x.state_->get(name)).size = size;
 }
 

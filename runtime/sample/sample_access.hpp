@@ -4,10 +4,8 @@
 #include "runtime/sample/id_writer.hpp"
 #include "runtime/sample/item.hpp"
 #include "runtime/sample/ragged_row.hpp"
-#include "runtime/storage/object_store.hpp"
 
 #include <leat/sample.hpp>
-#include <leat/stored_source.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +29,8 @@ struct row_target {
   std::span<const ragged_row> ragged;
 };
 
-/// What a worker may do with a sample, but a user may not.
-/// Large because it is all of that.
+/// What a worker may do with a sample, but a user may not; what leat's own sources may, see
+/// source_access.
 class sample_access {
 public:
   /// Empties the sample for the next row. Without a target all fields live in the sample.
@@ -64,33 +62,12 @@ public:
   /// Adds such a field without a copy.
   static void lend(std::string_view name, const field_view& from, sample& into);
 
-  /// Bytes that say where the MCU rows of a field that is a JPEG begin (read_row_places); they must
-  /// outlive the row, and are empty if that is not known. Setting the field again removes them.
-  /// Throw `bad_sample` (missing_field).
-  static void set_places(sample& x, std::string_view name, std::span<const std::byte> places);
-  static std::span<const std::byte> places(const sample& x, std::string_view name);
-
-  /// A buffer for such bytes, which lives as long as `scratch` does; its content is undefined. A
-  /// second call invalidates the bytes of the first.
-  static std::span<std::byte> place_buffer(sample& x, std::size_t size);
-
-  /// What a source that is read by extents needs, kept for the next record.
-  struct extent_buffers {
-    std::vector<extent> extents = {};
-    std::vector<read_part> parts = {};
-  };
-  static extent_buffers& buffers(sample& x) noexcept;
-
   /// What its thread reads the sample with, up to the next `reset`, which removes both; they must
   /// live until then. Waits for bytes end once `stop` is requested; small records may be read with
   /// the blocks, if there are any.
   static void read_with(sample& x, const std::stop_token& stop,
                         record_blocks* blocks = nullptr) noexcept;
   static const std::stop_token& stop_of(const sample& x) noexcept;
-  static record_blocks* blocks_of(const sample& x) noexcept;
-
-  /// Keeps what fields borrow from up to the next `reset` or `own`.
-  static void keep_alive(sample& x, payload_ptr bytes);
 
   /// Copies all bytes that lie elsewhere, so that the sample can outlive them.
   static void own(sample& x);
@@ -113,9 +90,6 @@ public:
 
   /// Gives a field another name. Throws `bad_sample` (missing_field; wrong_shape: name taken).
   static void rename(sample& x, std::string_view from, std::string_view to);
-
-  /// Keeps the first bytes of a field that has bytes of its own (`make_bytes`), `size` of them.
-  static void shorten(sample& x, std::string_view name, std::size_t size);
 
   /// Moves what the layout needs into the target. Throws `bad_sample` (missing_field, wrong_shape).
   static void deliver(sample& x);

@@ -1,4 +1,5 @@
 #include "runtime/sample/sample_access.hpp"
+#include "runtime/sample/source_access.hpp"
 #include "runtime/storage/local_store.hpp"
 #include "runtime/storage/read_now.hpp"
 
@@ -21,7 +22,7 @@ std::span<std::byte> stored_source::make_room(std::uint64_t, std::size_t size, s
 }
 
 void stored_source::read(std::uint64_t record, sample& into) const {
-  auto& [extents, parts] = sample_access::buffers(into);
+  auto& [extents, parts] = source_access::buffers(into);
   extents.clear();
   parts.clear();
   locate(record, extents);

@@ -14,6 +14,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace leat {
 
@@ -106,9 +107,12 @@ public:
   virtual payload_ptr read_content(const stream_record&, const std::stop_token&) const {
     return nullptr;
   }
-  /// A hint: this record is read after the one that the thread is about to read. Throws what
-  /// reading it would throw.
-  virtual void expect(const stream_record&) const {}
+  /// Appends where the bytes of a record lie, and returns the objects that they lie in; null, and
+  /// nothing appended, if they can only be read in sequence, or the record has its content. Throws
+  /// `errc::bad_snapshot` for a record that cannot lie there.
+  virtual stored_objects* locate(const stream_record&, std::vector<extent>&) const {
+    return nullptr;
+  }
   /// Needs only unit, number, offset and key.
   virtual void append_id(const stream_record& record, std::string& to) const = 0;
   /// `records` is 0: unknown.
@@ -119,21 +123,6 @@ public:
   virtual std::string file_of_unit(std::uint64_t) const { return {}; }
   /// To read a record of at most this many bytes again costs less than to keep its sample.
   virtual std::size_t cheap_again() const { return 0; }
-};
-
-/// A stream of files, whose records can be read on their own if a file is neither compressed nor a
-/// pipe. `read` then consists of these three.
-class located_stream : public stream_source {
-public:
-  /// Where the bytes of a record lie; nothing if they can only be read in sequence, or the record
-  /// has its content. Throws `errc::bad_snapshot` for a record that cannot lie there.
-  virtual std::optional<extent> locate(const stream_record& record) const = 0;
-  /// Sets the fields of an empty sample from these bytes, which outlive its row. Throws
-  /// `bad_sample`, and `leat::error` if the file has changed.
-  virtual void decode(const stream_record& record, std::span<const std::byte> bytes,
-                      sample& into) const = 0;
-  /// The files that the numbers in extents refer to.
-  virtual stored_objects& objects() const = 0;
 };
 
 } // namespace leat

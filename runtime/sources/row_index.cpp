@@ -228,7 +228,7 @@ row_index_facts build_row_index(const std::shared_ptr<const folder_files>& files
   std::uint64_t bytes = 0;
   for (const auto& image : files->images)
     bytes += image.bytes;
-  const auto objects = local_store().open(files, "row index");
+  const auto objects = files->store->open(files, "row index");
   return survey_all(files->classes.size(), bytes, progress,
                     [&](surveyor& by, std::size_t i, const on_bytes& tell) {
                       by.survey(*files, *objects, files->classes[i], options, tell);

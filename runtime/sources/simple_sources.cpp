@@ -1,15 +1,13 @@
 #include "runtime/base/limits.hpp"
 #include "runtime/base/number_text.hpp"
-#include "runtime/base/xxh3.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/pipeline_registry.hpp"
-#include "runtime/storage/file_descriptor.hpp"
-#include "runtime/storage/object_store.hpp"
+#include "runtime/sources/piece_source.hpp"
+#include "runtime/storage/local_store.hpp"
 
 #include <leat/error.hpp>
 #include <leat/sources.hpp>
-#include <leat/stored_source.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -75,44 +73,34 @@ private:
   std::function<void(std::uint64_t, sample&)> read_;
 };
 
-class raw_source final : public stored_source {
+class raw_source final : public piece_source {
 public:
   raw_source(const std::string& path, dtype type, const shape& dims, std::uint64_t record_bytes,
              const raw_options& options)
-      : stored_source(std::vector{path}), name_(std::filesystem::path{path}.filename().string()),
-        type_(type), dims_(dims), record_bytes_(record_bytes), bytes_(objects().stat(0).size) {
+      : piece_source(local_store().open({path}), "value"),
+        name_(std::filesystem::path{path}.filename().string()), type_(type), dims_(dims),
+        record_bytes_(record_bytes), bytes_(objects().stat(0).size) {
     if (const auto rest = bytes_ % record_bytes_; rest != 0 && !options.drop_last)
       refuse_rest(path, rest);
+    add_facts(name_, bytes_, size());
   }
 
   std::uint64_t size() const override { return bytes_ / record_bytes_; }
-  void locate(std::uint64_t record, std::vector<extent>& into) const override {
-    into.push_back({.file = 0, .offset = record * record_bytes_, .size = record_bytes_});
-  }
   std::span<std::byte> make_room(std::uint64_t, std::size_t size, sample& into) const override {
     return {into.make_tensor("value", type_, dims_), size};
-  }
-  void decode(std::uint64_t record, std::span<const std::byte> bytes, sample& into) const override {
-    if (into.has("value") && into.bytes("value").data() == bytes.data())
-      return;
-    const auto room = make_room(record, bytes.size(), into);
-    std::copy(bytes.begin(), bytes.end(), room.begin());
   }
   void append_id(std::uint64_t record, std::string& to) const override {
     to += name_;
     to += '/';
     append_number(to, record);
   }
-  source_facts facts() const override {
-    hash_stream hash;
-    hash.add(name_);
-    hash.add(bytes_);
-    hash.add(size());
-    return {.files = 1, .records = size(), .bytes = bytes_, .digest = hash.digest128()};
-  }
   std::string name() const override { return "raw"; }
 
 private:
+  extent piece(std::uint64_t record) const override {
+    return {.file = 0, .offset = record * record_bytes_, .size = record_bytes_};
+  }
+
   [[noreturn]] void refuse_rest(const std::string& path, std::uint64_t rest) const {
     throw error(errc::invalid_argument,
                 {.stage = "raw_records",

@@ -21,9 +21,9 @@ class ahead_threads;
 /// them. Any thread.
 class stream_opener {
 public:
-  explicit stream_opener(file_set files, std::size_t pool_bytes = stream_pool::default_limit_bytes,
-                         const object_store& store = local_store())
-      : files_(std::move(files), store), pool_(pool_bytes) {}
+  explicit stream_opener(file_set files, read_pattern pattern = read_pattern::normal,
+                         std::size_t pool_bytes = stream_pool::default_limit_bytes)
+      : files_(std::move(files), pattern), pool_(pool_bytes) {}
 
   const stream_files& files() const noexcept { return files_; }
 

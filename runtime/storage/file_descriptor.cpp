@@ -127,13 +127,11 @@ file_descriptor file_descriptor::open(const std::string& path, object_version* v
   return file;
 }
 
-bool wait_in_reads(const file_descriptor& file) noexcept {
+void wait_in_reads(const file_descriptor& file) noexcept {
   const int problem = errno;
-  const int flags = ::fcntl(file.get(), F_GETFL);
-  const bool is_changed = flags >= 0 && (flags & O_NONBLOCK) != 0
-                          && ::fcntl(file.get(), F_SETFL, flags & ~O_NONBLOCK) == 0;
+  if (const int flags = ::fcntl(file.get(), F_GETFL); flags >= 0)
+    ::fcntl(file.get(), F_SETFL, flags & ~O_NONBLOCK);
   errno = problem;
-  return is_changed;
 }
 
 file_descriptor file_descriptor::open_pipe(const std::string& path) {
@@ -182,10 +180,10 @@ std::size_t read_at(const file_descriptor& file, const std::string& path, std::u
       break;
     if (n > 0)
       done += static_cast<std::size_t>(n);
-    else if (errno == EAGAIN && wait_in_reads(file))
-      continue;
     else if (errno != EINTR && (!is_transient(errno) || ++retries > max_retries))
       throw_errno("read", path, std::to_string(into.size()) + " bytes");
+    else if (errno == EAGAIN)
+      wait_in_reads(file);
   }
   return done;
 }

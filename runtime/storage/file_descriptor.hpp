@@ -55,8 +55,8 @@ private:
 };
 
 /// Clears O_NONBLOCK, which is meant for opening only: some file systems in user space heed it in
-/// reads as well. False if nothing was changed. Keeps `errno`.
-bool wait_in_reads(const file_descriptor& file) noexcept;
+/// reads as well. Keeps `errno`.
+void wait_in_reads(const file_descriptor& file) noexcept;
 
 /// How many descriptors this process may have now.
 std::uint64_t descriptor_limit() noexcept;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/storage/local_store.hpp"
 #include "runtime/storage/passed_over.hpp"
 
 #include <cstdint>
@@ -23,6 +24,8 @@ struct file_set {
   std::vector<std::string> names;
   /// Paths that patterns match and that are not files.
   passed_over others = {};
+  /// Where they lie.
+  const object_store* store = &local_store();
 };
 
 enum class file_kinds : std::uint8_t {

@@ -103,9 +103,13 @@ std::size_t safe_size(std::span<const std::byte> mapping) noexcept {
   return mapping.empty() ? 0 : (mapping.size() - 1) / page * page;
 }
 
-/// Runs `read`, which touches bytes of the mapping. False if they are not all there.
-template <class Read>
-bool guarded(std::span<const std::byte> mapping, Read read) noexcept {
+} // namespace
+
+bool guarded_copy(std::span<const std::byte> mapping, std::uint64_t offset,
+                  std::span<std::byte> into, std::span<const std::byte> next) noexcept {
+  if (offset > mapping.size() || mapping.size() - offset < into.size()
+      || offset + into.size() > safe_size(mapping) || !is_handler_installed())
+    return false;
   const volatile auto* const beyond = mapping.data() + safe_size(mapping);
   guard x;
   x.begin = reinterpret_cast<std::uintptr_t>(mapping.data());
@@ -116,72 +120,12 @@ bool guarded(std::span<const std::byte> mapping, Read read) noexcept {
   // The compiler must move no access to the mapping before the assignment of `active_guard`, or
   // after its reset.
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  read();
+  copy_and_fetch(into, mapping.data() + offset, next);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   static_cast<void>(*beyond);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   active_guard = nullptr;
   return true;
-}
-
-struct search {
-  const std::byte* begin;
-  const std::byte* at;
-  const std::byte* end;
-  /// End of the bytes that may be touched.
-  const std::byte* safe_end;
-  std::span<std::uint64_t> places;
-  std::span<std::byte> following;
-  std::size_t found = 0;
-};
-
-/// Searches up to the end, or until `places` is full.
-void find_all(search& x, std::byte what) noexcept {
-  while (x.at < x.end && x.found < x.places.size()) {
-    const auto* const here = static_cast<const std::byte*>(
-        std::memchr(x.at, static_cast<int>(what), static_cast<std::size_t>(x.end - x.at)));
-    if (!here) {
-      x.at = x.end;
-      return;
-    }
-    x.at = here + 1;
-    if (!x.following.empty())
-      x.following[x.found] = x.at < x.safe_end ? *x.at : what;
-    x.places[x.found++] = static_cast<std::uint64_t>(here - x.begin);
-  }
-}
-
-} // namespace
-
-bool guarded_copy(std::span<const std::byte> mapping, std::uint64_t offset,
-                  std::span<std::byte> into, std::span<const std::byte> next) noexcept {
-  if (offset > mapping.size() || mapping.size() - offset < into.size()
-      || offset + into.size() > safe_size(mapping) || !is_handler_installed())
-    return false;
-  return guarded(mapping, [&] { copy_and_fetch(into, mapping.data() + offset, next); });
-}
-
-std::optional<std::uint64_t> guarded_find(std::span<const std::byte> mapping, std::uint64_t offset,
-                                          std::uint64_t end, std::byte what,
-                                          std::span<std::uint64_t> places,
-                                          std::span<std::byte> following,
-                                          std::size_t& found) noexcept {
-  found = 0;
-  const auto* const bytes = mapping.data();
-  const auto safe = safe_size(mapping);
-  const auto last = std::min(end, safe);
-  if (offset >= last || places.empty() || !is_handler_installed())
-    return std::nullopt;
-  search x{.begin = bytes,
-           .at = bytes + offset,
-           .end = bytes + last,
-           .safe_end = bytes + safe,
-           .places = places,
-           .following = following};
-  if (!guarded(mapping, [&] { find_all(x, what); }))
-    return std::nullopt;
-  found = x.found;
-  return static_cast<std::uint64_t>(x.at - bytes);
 }
 
 bool copies_are_guarded() noexcept {

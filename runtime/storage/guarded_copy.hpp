@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 
 namespace leat {
@@ -20,17 +19,6 @@ namespace leat {
 /// handler.
 bool guarded_copy(std::span<const std::byte> mapping, std::uint64_t offset,
                   std::span<std::byte> into, std::span<const std::byte> next = {}) noexcept;
-
-/// Looks for `what` from `offset` up to `end` of such a mapping. Writes the offsets of its
-/// occurrences into `places`, in rising order, and their number into `found`; into `following`,
-/// which has as many elements as `places` or none, the byte after each, or `what` if that byte is
-/// in the last page. Returns where it stopped: at `end`, at the last page, or after the occurrence
-/// that filled `places`; nothing where guarded_copy would return false. Copies no other byte.
-std::optional<std::uint64_t> guarded_find(std::span<const std::byte> mapping, std::uint64_t offset,
-                                          std::uint64_t end, std::byte what,
-                                          std::span<std::uint64_t> places,
-                                          std::span<std::byte> following,
-                                          std::size_t& found) noexcept;
 
 /// Whether the process's handler of SIGBUS is still that of guarded_copy: another part of the
 /// program may have installed its own since. Costs one system call.

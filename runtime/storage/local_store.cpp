@@ -1,5 +1,6 @@
 #include "runtime/storage/local_store.hpp"
 
+#include "runtime/storage/mapped_files.hpp"
 #include "runtime/storage/open_directory.hpp"
 #include "runtime/storage/open_files.hpp"
 
@@ -40,7 +41,7 @@ object_kind kind_of_entry(const fs::directory_entry& x) {
 }
 
 /// Files that are opened anew for each read.
-class passing_files final : public stored_objects {
+class passing_files final : public near_objects {
 public:
   passing_files(std::shared_ptr<const object_names> names, std::string stage)
       : names_(std::move(names)), stage_(std::move(stage)) {}
@@ -49,22 +50,7 @@ public:
   object_version stat(std::size_t object) override {
     return stat_of_file(names_->name(object)).version;
   }
-  void read(std::span<const read_part> parts, read_done done,
-            const std::stop_token& stop) override {
-    done(read_here(parts, stop));
-  }
-  read_result read_here(std::span<const read_part> parts, const std::stop_token&) override {
-    read_result x;
-    try {
-      x.bytes = read_parts(parts);
-    } catch (const error& problem) {
-      x.failure = std::make_shared<const error>(problem);
-    }
-    return x;
-  }
-
-private:
-  std::uint64_t read_parts(std::span<const read_part> parts) const {
+  std::uint64_t read_parts(std::span<const read_part> parts) override {
     std::uint64_t done = 0;
     std::string path;
     file_descriptor file;
@@ -82,6 +68,7 @@ private:
     return done;
   }
 
+private:
   file_descriptor open(std::size_t object, const std::string& path) const {
     object_version now;
     auto file = file_descriptor::open(path, &now);
@@ -114,13 +101,17 @@ public:
 
   object_stat stat(const std::string& name) const override { return stat_of_file(name); }
 
-  std::shared_ptr<stored_objects> open(std::vector<std::string> names) const override {
+  std::shared_ptr<stored_objects> open(std::vector<std::string> names,
+                                       read_pattern pattern) const override {
+    if (pattern != read_pattern::normal)
+      return map_files(names, pattern);
     return std::make_shared<open_files>(std::move(names));
   }
   std::shared_ptr<stored_objects> open(std::shared_ptr<const object_names> names,
                                        std::string stage) const override {
     return std::make_shared<passing_files>(std::move(names), std::move(stage));
   }
+  bool is_near() const noexcept override { return true; }
 };
 
 } // namespace

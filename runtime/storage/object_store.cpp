@@ -49,13 +49,6 @@ private:
 
 } // namespace
 
-std::optional<std::uint64_t> stored_objects::find(std::size_t, std::uint64_t, std::byte,
-                                                  std::span<std::uint64_t>, std::span<std::byte>,
-                                                  std::size_t& found) {
-  found = 0;
-  return std::nullopt;
-}
-
 void stored_objects::expect(std::size_t, std::uint64_t, std::uint64_t) noexcept {}
 
 read_result stored_objects::read_here(std::span<const read_part> parts,
@@ -63,6 +56,16 @@ read_result stored_objects::read_here(std::span<const read_part> parts,
   landing end;
   read(parts, end.callback(), stop);
   return end.wait();
+}
+
+read_result near_objects::read_here(std::span<const read_part> parts, const std::stop_token&) {
+  read_result x;
+  try {
+    x.bytes = read_parts(parts);
+  } catch (const error& problem) {
+    x.failure = std::make_shared<const error>(problem);
+  }
+  return x;
 }
 
 } // namespace leat

@@ -105,17 +105,30 @@ public:
   /// this to save the cost of waiting.
   virtual read_result read_here(std::span<const read_part> parts, const std::stop_token& stop);
 
-  /// Looks for a byte without copying others, if the store can. Writes the offsets of its
-  /// occurrences from `offset` on into `places`, in rising order, and their number into `found`;
-  /// into `following`, which has as many elements as `places` or none, the byte after each, or
-  /// `what` if the store cannot tell. Returns the offset up to which it has looked, at least one
-  /// byte further; nothing if the caller has to read the bytes and look for itself.
-  virtual std::optional<std::uint64_t> find(std::size_t object, std::uint64_t offset,
-                                            std::byte what, std::span<std::uint64_t> places,
-                                            std::span<std::byte> following, std::size_t& found);
-
   /// A hint: the caller's thread will read this range after what it reads next.
   virtual void expect(std::size_t object, std::uint64_t offset, std::uint64_t size) noexcept;
+};
+
+/// Objects that are read in the caller's thread.
+class near_objects : public stored_objects {
+public:
+  void read(std::span<const read_part> parts, read_done done, const std::stop_token& stop) final {
+    done(read_here(parts, stop));
+  }
+  read_result read_here(std::span<const read_part> parts, const std::stop_token& stop) final;
+
+  /// As `read`; throws the failure.
+  virtual std::uint64_t read_parts(std::span<const read_part> parts) = 0;
+};
+
+/// How objects are read: a hint.
+enum class read_pattern : std::uint8_t {
+  /// In large parts, or now and then.
+  normal,
+  /// A few objects, each read all the time, in small parts at any offset.
+  random,
+  /// Any number of objects, a few at a time and each from its beginning to its end.
+  sequential,
 };
 
 /// Names of more objects than should be held in memory.
@@ -150,11 +163,15 @@ public:
   virtual object_stat stat(const std::string& name) const = 0;
 
   /// Opens a few objects, each read many times: files may stay open. No request is made yet.
-  virtual std::shared_ptr<stored_objects> open(std::vector<std::string> names) const = 0;
+  virtual std::shared_ptr<stored_objects>
+  open(std::vector<std::string> names, read_pattern pattern = read_pattern::normal) const = 0;
   /// Opens many objects, each read now and then as a whole: no file stays open. Reading an object
   /// whose size differs from when it was listed fails with `errc::torn_file` and this `stage`.
   virtual std::shared_ptr<stored_objects> open(std::shared_ptr<const object_names> names,
                                                std::string stage) const = 0;
+
+  /// Whether this machine's page cache has most of what is read.
+  virtual bool is_near() const noexcept { return false; }
 };
 
 } // namespace leat

@@ -37,16 +37,6 @@ object_version open_files::stat(std::size_t file) {
   return version_of(right.descriptor(), paths_[file]);
 }
 
-read_result open_files::read_here(std::span<const read_part> parts, const std::stop_token&) {
-  read_result x;
-  try {
-    x.bytes = read_parts(parts);
-  } catch (const error& problem) {
-    x.failure = std::make_shared<const error>(problem);
-  }
-  return x;
-}
-
 std::uint64_t open_files::read_parts(std::span<const read_part> parts) {
   std::uint64_t done = 0;
   for (const auto& x : parts) {

@@ -18,7 +18,7 @@ namespace leat {
 /// Reads from many files through few descriptors, which all objects of a budget share: files are
 /// opened on first use and closed to make room for others. A file that is reopened must be the one
 /// that was opened first, unchanged; otherwise `errc::io`. Any thread may read at any time.
-class open_files final : public stored_objects {
+class open_files final : public near_objects {
 public:
   explicit open_files(std::vector<std::string> paths,
                       descriptor_budget& budget = process_descriptors());
@@ -26,11 +26,7 @@ public:
 
   std::string name(std::size_t file) const override { return paths_[file]; }
   object_version stat(std::size_t file) override;
-  void read(std::span<const read_part> parts, read_done done,
-            const std::stop_token& stop) override {
-    done(read_here(parts, stop));
-  }
-  read_result read_here(std::span<const read_part> parts, const std::stop_token& stop) override;
+  std::uint64_t read_parts(std::span<const read_part> parts) override;
 
   /// The right to read from one file, which stays open as long as this lives. One per thread at a
   /// time.
@@ -46,7 +42,6 @@ public:
   };
 
 private:
-  std::uint64_t read_parts(std::span<const read_part> parts);
   void open(std::size_t file, descriptor_budget::reading& right);
   void check_first(std::size_t file, const file_descriptor& descriptor, const object_version& now);
 

@@ -36,11 +36,12 @@ packing packing_of(std::string_view name) noexcept {
   return has_ending(name, ".zst") || has_ending(name, ".tzst") ? packing::zstd : packing::none;
 }
 
-stream_files::stream_files(file_set files, const object_store& store)
-    : serial_(next_serial()), names_(std::move(files.names)), others_(std::move(files.others)) {
+stream_files::stream_files(file_set files, read_pattern pattern)
+    : serial_(next_serial()), names_(std::move(files.names)), others_(std::move(files.others)),
+      are_near_(files.store->is_near()) {
   for (const auto& path : files.paths)
-    facts_of_.push_back(look_at(path, store));
-  objects_ = store.open(std::move(files.paths));
+    facts_of_.push_back(look_at(path, *files.store));
+  objects_ = files.store->open(std::move(files.paths), pattern);
 }
 
 stream_files::file_facts stream_files::look_at(const std::string& path, const object_store& store) {

@@ -4,7 +4,6 @@
 #include "runtime/storage/descriptor_budget.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/file_set.hpp"
-#include "runtime/storage/local_store.hpp"
 
 #include <leat/source_facts.hpp>
 
@@ -31,7 +30,7 @@ packing packing_of(std::string_view name) noexcept;
 class stream_files {
 public:
   /// Throws `errc::not_found`, `errc::io`.
-  explicit stream_files(file_set files, const object_store& store = local_store());
+  explicit stream_files(file_set files, read_pattern pattern = read_pattern::normal);
 
   /// Identifies these files within the process, unlike their address, which may be reused. Not 0.
   std::uint64_t serial() const noexcept { return serial_; }
@@ -43,6 +42,8 @@ public:
   std::uint64_t bytes(std::size_t file) const { return facts_of_[file].bytes; }
   /// By the ending of its name.
   packing packed(std::size_t file) const { return facts_of_[file].packed; }
+  /// Whether this machine's page cache has most of what is read.
+  bool are_near() const noexcept { return are_near_; }
   /// Whether it is anything but a stored file: it can be read only once, from its beginning.
   bool is_pipe(std::size_t file) const { return facts_of_[file].is_pipe; }
 
@@ -83,6 +84,7 @@ private:
   std::uint64_t serial_;
   std::vector<std::string> names_;
   passed_over others_;
+  bool are_near_;
   std::shared_ptr<stored_objects> objects_;
   std::vector<file_facts> facts_of_;
   mutable mutex pipes_mutex_;

@@ -62,7 +62,7 @@ void check_twin(const twin& x, std::uint64_t lanes, std::uint64_t m, epoch_end e
     return;
   const auto data = x.data.batch(lanes * m, {.lanes = lanes, .end = end});
   CAPTURE(to_string(data));
-  for (const std::size_t workers : {0, 1, 3}) {
+  for (const std::size_t workers : {0, 1, 3, 8}) {
     CAPTURE(workers);
     const std::array policies{dispatch_policy::on_demand, dispatch_policy::round_robin,
                               dispatch_policy::by_lane};

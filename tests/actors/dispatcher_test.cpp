@@ -1,4 +1,5 @@
 #include "actors/dispatcher.hpp"
+#include "tests/support/actor_state.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/deterministic_system.hpp"
 #include "tests/support/small_job.hpp"
@@ -17,33 +18,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What the dispatcher told the batcher.
+/// What the dispatcher and its workers told the batcher.
 struct told {
-  struct inheritance {
-    std::uint32_t dead;
-    std::uint32_t heir;
-    worker_actor worker;
-  };
-
-  std::vector<std::uint32_t> watch;
-  std::vector<worker_actor> workers;
-  std::vector<slot_ptr> complete;
-  std::vector<inheritance> inherit;
+  std::size_t complete = 0;
   std::vector<error> failures;
 };
 
 batcher_actor::behavior_type batcher_probe(batcher_actor::pointer, std::shared_ptr<told> seen) {
   return {
       [](free_atom, const slot_ptr&) {},
-      [seen](complete_atom, const slot_ptr& slot) { seen->complete.push_back(slot); },
-      [](probe_atom, const slot_ptr&) {},
-      [seen](watch_atom, std::uint32_t id, const worker_actor& worker) {
-        seen->watch.push_back(id);
-        seen->workers.push_back(worker);
-      },
-      [seen](inherit_atom, std::uint32_t dead, std::uint32_t heir, const worker_actor& worker) {
-        seen->inherit.push_back({dead, heir, worker});
-      },
+      [seen](complete_atom) { ++seen->complete; },
       [seen](fail_atom, const error_ptr& problem) { seen->failures.push_back(*problem); },
   };
 }
@@ -63,9 +47,13 @@ public:
   }
   job_position next() const noexcept override { return real_->next(); }
   epoch_horizon horizon() const override { return real_->horizon(); }
-  bool open_probe(planned_batch&, std::size_t) override {
+  bool open_probe(planned_batch& probe, std::size_t) override {
     check("open_probe");
-    return false;
+    if (broken_ != "close_probe" || std::exchange(has_probed_, true))
+      return false;
+    probe.plan = {.what = batch_plan::kind::probe};
+    probe.rows = 0; // complete at once
+    return true;
   }
   void close_probe(batch_slot&) override { check("close_probe"); }
 
@@ -77,6 +65,7 @@ private:
 
   std::unique_ptr<batch_order> real_;
   const std::string& broken_;
+  bool has_probed_ = false;
 };
 
 struct fixture {
@@ -86,6 +75,8 @@ struct fixture {
   std::vector<std::pair<std::size_t, bool>> made;
   std::shared_ptr<told> seen = std::make_shared<told>();
   std::string broken;
+  /// Of workers that are made from now on.
+  worker_drill drill;
   std::shared_ptr<job_plan> plan = noisy_plan(8, 4);
   batcher_actor batcher = actors.system().spawn(batcher_probe, seen);
   dispatcher_actor uut;
@@ -100,7 +91,7 @@ struct fixture {
                                    if (broken == "make_worker")
                                      throw std::runtime_error("make_worker broke");
                                    made.emplace_back(number, replaces);
-                                   return worker_config{plan, board.add(number), {}, lives};
+                                   return worker_config{plan, board.add(number), drill, lives};
                                  },
                              .alive = lives};
     uut = actors.system().spawn(dispatcher, config);
@@ -128,6 +119,24 @@ struct fixture {
     return slot;
   }
 
+  /// A batch that is dealt, while the workers have not begun.
+  slot_ptr dealt() {
+    auto slot = std::make_shared<batch_slot>(plan->layout, 4);
+    caf::anon_send(uut, deal_atom_v, slot);
+    REQUIRE(actors.step_of(uut));
+    return slot;
+  }
+
+  /// Its rows are lost.
+  void kill(std::size_t worker) {
+    const auto victim = caf::actor_cast<caf::strong_actor_ptr>(
+        state_of<dispatcher_state>(uut).workers().at(worker));
+    victim->enqueue(nullptr, caf::make_message_id(caf::message_priority::high),
+                    caf::make_message(caf::exit_msg{victim->address(), caf::exit_reason::kill}),
+                    nullptr);
+    actors.run();
+  }
+
   ids owners(batch_slot& slot) const {
     ids result;
     for (std::size_t i = 0; i < slot.num_rows(); ++i)
@@ -136,63 +145,71 @@ struct fixture {
   }
 };
 
-TEST_CASE_METHOD(fixture, "dispatcher: it spawns its workers and tells the batcher of each") {
-  CHECK(seen->watch == ids{0, 1});
-  CHECK(made == std::vector<std::pair<std::size_t, bool>>{{0, false}, {1, false}});
-}
+using making = std::vector<std::pair<std::size_t, bool>>;
 
 TEST_CASE_METHOD(fixture, "dispatcher: batches are numbered, dealt and run, until the end") {
+  CHECK(made == making{{0, false}, {1, false}});
   auto first = deal();
+  CHECK(seen->complete == 1);
   auto second = deal();
+  CHECK(seen->complete == 2);
   auto end = deal();
+  CHECK(seen->complete == 3);
   CHECK(first->plan().step == 0);
   CHECK(second->plan().step == 1);
   CHECK(second->plan().end_of_epoch);
   CHECK(owners(*first) == ids{0, 1, 0, 1});
   CHECK(end->plan().what == batch_plan::kind::end);
-  CHECK(seen->complete == std::vector<slot_ptr>{first, second, end});
 }
 
-TEST_CASE_METHOD(fixture, "dispatcher: a lost worker is replaced before its heir is named") {
-  tell(lost_atom_v, std::uint32_t{0});
-  CHECK(seen->watch == ids{0, 1, 2});
+TEST_CASE_METHOD(fixture, "dispatcher: a lost worker is replaced, and its rows are dealt again") {
+  auto slot = dealt();
+  kill(0);
   CHECK(made.back() == std::pair<std::size_t, bool>{0, true});
-  REQUIRE(seen->inherit.size() == 1);
-  CHECK(seen->inherit[0].dead == 0);
-  CHECK(seen->inherit[0].heir == 2);
-  CHECK(seen->inherit[0].worker == seen->workers[2]);
+  CHECK(owners(*slot) == ids{2, 1, 2, 1});
+  CHECK(slot->complete());
   CHECK(owners(*deal()) == ids{2, 1, 2, 1});
 }
 
-TEST_CASE_METHOD(fixture,
-                 "dispatcher: a retired worker gets nothing more, and any other inherits") {
-  tell(resize_atom_v, std::uint64_t{1});
+TEST_CASE_METHOD(fixture, "dispatcher: the batcher hears of each death, and may find a batch") {
+  kill(0);
+  CHECK(seen->complete == 1);
+  drill.die_at = 3;
+  kill(1);
+  CHECK(seen->complete == 2);
+  auto slot = deal();
+  CHECK(made.size() == 6); // two died over row 3
+  CHECK(slot->complete());
+  CHECK(seen->complete == 4);
+}
+
+TEST_CASE_METHOD(fixture, "dispatcher: what a retired worker leaves goes to any other") {
+  auto slot = dealt();
+  caf::anon_send(uut, resize_atom_v, std::uint64_t{1});
+  REQUIRE(actors.step_of(uut));
+  CHECK(state_of<dispatcher_state>(uut).workers().size() == 2);
+  kill(1);
+  CHECK(made.size() == 2);
+  CHECK(owners(*slot) == ids{0, 0, 0, 0});
+  CHECK(slot->complete());
+  CHECK(state_of<dispatcher_state>(uut).workers().size() == 1);
   CHECK(owners(*deal()) == ids{0, 0, 0, 0});
-  tell(lost_atom_v, std::uint32_t{1});
-  CHECK(seen->watch == ids{0, 1});
-  REQUIRE(seen->inherit.size() == 1);
-  CHECK(seen->inherit[0].dead == 1);
-  CHECK(seen->inherit[0].heir == 0);
 }
 
 TEST_CASE_METHOD(fixture, "dispatcher: a retired worker finishes what it has") {
-  auto slot = std::make_shared<batch_slot>(plan->layout, 4);
-  caf::anon_send(uut, deal_atom_v, slot);
-  caf::anon_send(uut, resize_atom_v, std::uint64_t{1});
-  REQUIRE(actors.step_of(uut));
-  REQUIRE(actors.step_of(uut)); // before the workers begin
-  actors.run();
+  auto slot = dealt();
+  tell(resize_atom_v, std::uint64_t{1});
   CHECK(owners(*slot) == ids{0, 1, 0, 1});
   CHECK(slot->complete());
+  CHECK(state_of<dispatcher_state>(uut).workers().size() == 1);
 }
 
 TEST_CASE_METHOD(fixture, "dispatcher: more workers come with numbers of their own") {
   tell(resize_atom_v, std::uint64_t{4});
-  CHECK(seen->watch == ids{0, 1, 2, 3});
   CHECK(owners(*deal()) == ids{0, 1, 2, 3});
   tell(resize_atom_v, std::uint64_t{1});
   tell(resize_atom_v, std::uint64_t{2});
-  CHECK(seen->watch == ids{0, 1, 2, 3, 4}); // ids are not used twice
+  CHECK(board.num_workers() == 5); // ids are not used twice
   CHECK(made.back() == std::pair<std::size_t, bool>{1, false});
 }
 
@@ -202,9 +219,13 @@ TEST_CASE_METHOD(fixture, "dispatcher: what a handler throws reaches the batcher
       {"begin_epoch", [&] { tell(epoch_atom_v, std::uint64_t{1}); }},
       {"open_probe", [&] { tell(run_atom_v); }},
       {"open_probe", [&] { tell(deal_atom_v, slot); }},
-      {"close_probe", [&] { tell(probe_atom_v, slot); }},
+      {"close_probe",
+       [&] {
+         tell(run_atom_v);
+         tell(complete_atom_v);
+       }},
       {"make_worker", [&] { tell(resize_atom_v, std::uint64_t{3}); }},
-      {"make_worker", [&] { tell(lost_atom_v, std::uint32_t{0}); }},
+      {"make_worker", [&] { kill(0); }},
   };
   const auto which = GENERATE(range(0, 6));
   const auto& [where, call] = handlers[static_cast<std::size_t>(which)];
@@ -216,7 +237,7 @@ TEST_CASE_METHOD(fixture, "dispatcher: what a handler throws reaches the batcher
   broken.clear();
   deal(); // nothing is dealt any more, and one failure is enough
   CHECK(seen->failures.size() == 1);
-  CHECK(seen->complete.size() == (where == "open_probe" && which == 2 ? 1U : 0U));
+  CHECK(seen->complete == (where == "open_probe" && which == 2 ? 1U : 0U));
 }
 
 TEST_CASE_METHOD(fixture, "dispatcher: its end takes the workers along") {

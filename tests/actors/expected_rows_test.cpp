@@ -1,5 +1,7 @@
 // Workers tell a store which record they read next.
 
+#include "runtime/pipeline/operator_node.hpp"
+#include "runtime/sources/lines/line_source.hpp"
 #include "runtime/sources/tokens/token_source.hpp"
 #include "runtime/storage/local_store.hpp"
 #include "runtime/storage/object_store.hpp"
@@ -62,7 +64,8 @@ public:
     local_store().list(folder, each);
   }
   object_stat stat(const std::string& name) const override { return local_store().stat(name); }
-  std::shared_ptr<stored_objects> open(std::vector<std::string> names) const override {
+  std::shared_ptr<stored_objects> open(std::vector<std::string> names,
+                                       read_pattern) const override {
     return std::make_shared<noting_objects>(notes, local_store().open(std::move(names)));
   }
   std::shared_ptr<stored_objects> open(std::shared_ptr<const object_names> names,
@@ -73,28 +76,59 @@ public:
   std::shared_ptr<told_and_read> notes = std::make_shared<told_and_read>();
 };
 
+file_set files_in(const noting_store& store, const std::string& pattern) {
+  auto files = find_files({pattern}, "test");
+  files.store = &store;
+  return files;
+}
+
+void check_expected(const pipeline& data, std::uint64_t rows, const noting_store& store) {
+  *store.notes = {};
+  loader x{data.batch(50, {.end = epoch_end::mask}), {.workers = 0, .epochs = 2}};
+  std::uint64_t made = 0;
+  while (auto batch = x.next())
+    made += batch->valid_rows();
+  REQUIRE(made == rows);
+  // All but the first of each group that a worker takes at a time; blocks are read between groups.
+  CHECK(store.notes->told > rows * 8 / 10);
+  CHECK(store.notes->kept > rows * 8 / 10);
+}
+
 TEST_CASE("expected rows: each record is told to the store while the one before it is made") {
   const temporary_directory dir;
   for (int i = 0; i < 2; ++i)
     std::ofstream{dir / (std::to_string(i) + ".bin"), std::ios::binary}
         << std::string(600'000, 'x');
   const noting_store store;
-  const auto data = indexed("windows@1", open_token_source(find_files({dir / "*.bin"}, "test"),
-                                                           dtype::u16, 600, {}, store))
-                        .map("nothing@1", [](sample&, context&) {})
-                        .shuffle({.seed = 4});
-  for (const bool is_shuffled : {false, true}) {
-    *store.notes = {};
-    const auto job = (is_shuffled ? data.shuffle({.seed = 5}) : data).batch(50);
-    loader x{job, {.workers = 0, .epochs = 2}};
-    std::uint64_t rows = 0;
-    while (auto batch = x.next())
-      rows += batch->valid_rows();
-    REQUIRE(rows == 2000);
-    // All but the first of each group that a worker takes at a time.
-    CHECK(store.notes->told > rows * 8 / 10);
-    CHECK(store.notes->kept == store.notes->told);
-  }
+  const auto data =
+      indexed("windows@1", open_token_source(files_in(store, dir / "*.bin"), dtype::u16, 600, {}))
+          .map("nothing@1", [](sample&, context&) {})
+          .shuffle({.seed = 4});
+  check_expected(data, 2000, store);
+  check_expected(data.shuffle({.seed = 5}), 2000, store);
+}
+
+TEST_CASE("expected rows: a line that is read again is told, whatever its item has before it") {
+  const temporary_directory dir;
+  std::ofstream out{dir / "x.txt"};
+  for (int i = 0; i < 500; ++i)
+    out << std::string(1200, 'x') << '\n';
+  out.close();
+  const noting_store store;
+  const auto data = stream_pipeline("lines",
+                                    {{"patterns", std::vector<std::string>{dir / "x.txt"}},
+                                     {"ranges", std::uint64_t{1}},
+                                     {"file_order", std::string{"stored"}},
+                                     {"seed", std::uint64_t{0}}},
+                                    [&] {
+                                      return std::make_shared<const line_source>(
+                                          "lines", files_in(store, dir / "x.txt"), 1, text_lines());
+                                    })
+                        .shuffle_buffer(100);
+  check_expected(data, 1000, store);
+  check_expected(data.repeat(2), 2000, store);
+  check_expected(data.enumerate("n"), 1000, store);
+  check_expected(data.flat_map(copies(2)), 2000, store);
 }
 
 } // namespace

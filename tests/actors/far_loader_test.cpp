@@ -17,6 +17,7 @@ namespace leat::far_loader_test {
 namespace {
 
 using test::far_store;
+using test::files_in;
 using test::tar_writer;
 using test::temporary_directory;
 
@@ -31,8 +32,8 @@ void write_shards(const temporary_directory& dir) {
 }
 
 pipeline data_in(const temporary_directory& dir, const object_store& store) {
-  return indexed("shards@1", open_tar_source(find_files({dir / "*.tar"}, "test"),
-                                             {.index_dir = dir / "index"}, store))
+  return indexed("shards@1",
+                 open_tar_source(files_in(store, dir / "*.tar"), {.index_dir = dir / "index"}))
       .shuffle({.seed = 3})
       .batch(8, {.lanes = 4, .end = epoch_end::mask});
 }

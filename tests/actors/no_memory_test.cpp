@@ -100,10 +100,13 @@ TEST_CASE("no memory: a snapshot that could not be stored is reported") {
 
 dispatcher_actor::behavior_type idle_dispatcher(dispatcher_actor::pointer) {
   return {
-      [](start_atom, const batcher_actor&) {}, [](deal_atom, const slot_ptr&) {},
-      [](probe_atom, const slot_ptr&) {},      [](run_atom) {},
-      [](epoch_atom, std::uint64_t) {},        [](rewind_atom, std::uint64_t) {},
-      [](lost_atom, std::uint32_t) {},         [](resize_atom, std::uint64_t) {},
+      [](start_atom, const batcher_actor&) {},
+      [](deal_atom, const slot_ptr&) {},
+      [](complete_atom) {},
+      [](run_atom) {},
+      [](epoch_atom, std::uint64_t) {},
+      [](rewind_atom, std::uint64_t) {},
+      [](resize_atom, std::uint64_t) {},
   };
 }
 
@@ -130,7 +133,7 @@ TEST_CASE("no memory: the trainer hears of a batch that could not be handed over
   actors.run();
   open_rows(*slot, 1);
   REQUIRE(slot->finish(0));
-  caf::anon_send(uut, complete_atom_v, slot);
+  caf::anon_send(uut, complete_atom_v);
   actors.run();
   no_memory::found();
   // Also those to come.

@@ -1,4 +1,5 @@
 #include "actors/worker.hpp"
+#include "runtime/rows/row_assignment.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/deterministic_system.hpp"
 #include "tests/support/slots.hpp"
@@ -12,19 +13,27 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct probe_state {
-  std::vector<slot_ptr> completed;
+/// How many slots were told to be complete.
+struct told {
+  std::size_t batches = 0;
+  std::size_t asides = 0;
 };
 
-/// Takes the batcher's place, and keeps what it is told.
-batcher_actor::behavior_type probe(batcher_actor::pointer, std::shared_ptr<probe_state> seen) {
+batcher_actor::behavior_type batcher_probe(batcher_actor::pointer, std::shared_ptr<told> seen) {
   return {
       [](free_atom, const slot_ptr&) {},
-      [seen](complete_atom, const slot_ptr& slot) { seen->completed.push_back(slot); },
-      [](probe_atom, const slot_ptr&) {},
-      [](watch_atom, std::uint32_t, const worker_actor&) {},
-      [](inherit_atom, std::uint32_t, std::uint32_t, const worker_actor&) {},
+      [seen](complete_atom) { ++seen->batches; },
       [](fail_atom, const error_ptr&) {},
+  };
+}
+
+dispatcher_actor::behavior_type dispatcher_probe(dispatcher_actor::pointer,
+                                                 std::shared_ptr<told> seen) {
+  return {
+      [](start_atom, const batcher_actor&) {},   [](deal_atom, const slot_ptr&) {},
+      [seen](complete_atom) { ++seen->asides; }, [](run_atom) {},
+      [](epoch_atom, std::uint64_t) {},          [](rewind_atom, std::uint64_t) {},
+      [](resize_atom, std::uint64_t) {},
   };
 }
 
@@ -35,8 +44,9 @@ struct fixture {
   std::shared_ptr<gate> lives = std::make_shared<gate>();
   worker_board board;
   std::shared_ptr<worker_record> record = board.add(0);
-  std::shared_ptr<probe_state> seen = std::make_shared<probe_state>();
-  batcher_actor batcher = actors.system().spawn(probe, seen);
+  std::shared_ptr<told> seen = std::make_shared<told>();
+  batcher_actor batcher = actors.system().spawn(batcher_probe, seen);
+  dispatcher_actor dispatcher = actors.system().spawn(dispatcher_probe, seen);
   std::unique_ptr<batch_order> order = order_of_rank(*plan, 9);
   slot_ptr slot = std::make_shared<batch_slot>(plan->layout, 8);
   worker_actor uut;
@@ -44,20 +54,26 @@ struct fixture {
   fixture() { open_next(*order, *slot, true); }
 
   ~fixture() {
-    for (auto x : {caf::actor_cast<caf::actor>(uut), caf::actor_cast<caf::actor>(batcher)})
+    for (auto x : {caf::actor_cast<caf::actor>(uut), caf::actor_cast<caf::actor>(batcher),
+                   caf::actor_cast<caf::actor>(dispatcher)})
       caf::anon_send_exit(x, caf::exit_reason::user_shutdown);
     uut = nullptr;
     batcher = nullptr;
+    dispatcher = nullptr;
     actors.run();
   }
 
   void start(worker_drill drill = {}) {
-    uut = actors.system().spawn(worker, worker_config{plan, record, drill, lives}, batcher);
+    uut = actors.system().spawn(worker, worker_config{plan, record, drill, lives}, batcher,
+                                dispatcher);
     actors.run();
   }
 
   void send(std::vector<std::uint32_t> rows, bool claims) {
-    caf::anon_send(uut, chunk{slot, slot->ticket(), slot->num_rows(), std::move(rows), claims});
+    auto work = chunk_of(slot);
+    work.rows = std::move(rows);
+    work.claims = claims;
+    caf::anon_send(uut, std::move(work));
     actors.run();
   }
 
@@ -82,7 +98,7 @@ TEST_CASE_METHOD(fixture, "worker: it runs the rows dealt by name and no others"
   CHECK(counts.size() == 2);
   CHECK(record->rows_dealt == 2);
   CHECK(record->rows_done == 2);
-  CHECK(seen->completed.empty());
+  CHECK(seen->batches == 0);
 }
 
 TEST_CASE_METHOD(fixture, "worker: it claims rows until none is left, and tells of the last") {
@@ -90,10 +106,10 @@ TEST_CASE_METHOD(fixture, "worker: it claims rows until none is left, and tells 
   slot->claim(slot->ticket(), slot->num_rows(), 9, 1); // row 0 is another's
   send({}, true);
   CHECK(done() == rows_t{1, 2, 3, 4, 5, 6, 7});
-  CHECK(seen->completed.empty());
+  CHECK(seen->batches == 0);
   CHECK(slot->holder(1).owner == record->id + 1);
   send({0}, true);
-  CHECK(seen->completed == std::vector<slot_ptr>{slot});
+  CHECK(seen->batches == 1);
   CHECK(counts.size() == 8);
 }
 
@@ -104,12 +120,26 @@ TEST_CASE_METHOD(fixture, "worker: rows dealt by name come before claims") {
   CHECK(done().size() == 8);
   for (const auto& [row, times] : counts)
     CHECK(times == 1);
-  CHECK(seen->completed.size() == 1);
+  CHECK(seen->batches == 1);
+  CHECK(seen->asides == 0);
+}
+
+TEST_CASE_METHOD(fixture, "worker: the dispatcher hears of a probe's last row") {
+  start();
+  slot->finish(0);
+  auto work = chunk_of(slot);
+  work.rows = {1, 2, 3, 4, 5, 6, 7};
+  work.is_batch = false;
+  caf::anon_send(uut, work);
+  actors.run();
+  CHECK(seen->batches == 0);
+  CHECK(seen->asides == 1);
 }
 
 TEST_CASE_METHOD(fixture, "worker: claims in a slot that was opened again find nothing") {
   start();
-  chunk late{slot, slot->ticket(), slot->num_rows(), {}, true};
+  auto late = chunk_of(slot);
+  late.claims = true;
   open_next(*order, *slot, true);
   caf::anon_send(uut, late);
   actors.run();
@@ -130,7 +160,9 @@ TEST_CASE_METHOD(fixture, "worker: a drill kills it at the row, which is begun a
 
 TEST_CASE_METHOD(fixture, "worker: it retires after its work") {
   start();
-  caf::anon_send(uut, chunk{slot, slot->ticket(), slot->num_rows(), {}, true});
+  auto work = chunk_of(slot);
+  work.claims = true;
+  caf::anon_send(uut, work);
   caf::anon_send(uut, retire_atom_v);
   actors.run();
   CHECK(done().size() == 8);

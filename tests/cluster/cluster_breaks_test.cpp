@@ -33,7 +33,7 @@ const broken_rule all_rules[] = {
     {"15", "one set at a time is collected", rule::one_set_at_a_time, focus::sets},
     {"16", "a set that cannot be completed is given up", rule::lost_sets_are_given_up,
      focus::seats},
-    {"17", "a rank has passed what it will not save", rule::behind_after_saving, focus::seats},
+    {"17", "a rank has passed what it will not save", rule::saves_before_moving_on, focus::seats},
     {"18", "ends of epochs are repeated", rule::ends_are_repeated, focus::alone},
     {"19", "who comes back begins at the newest set", rule::returns_at_newest_set, focus::alone},
     {"22", "what is said is said until it is heard", rule::statements_until_heard, focus::told},

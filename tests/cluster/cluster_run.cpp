@@ -226,7 +226,7 @@ void cluster_run::strike(fault what) {
   case fault::stop: {
     const auto time = net_.one_of({0.3, 1.2, 2.5, 6.0}) * net_.between(0.5, 1.5);
     net_.pause(*x, seconds_of(time));
-    if (time > 1 && net_.happens(0.6)) // the launcher takes it for dead
+    if (time > 1 && net_.happens(0.6)) // the launcher believes that it is dead
       net_.in(seconds_of(time * net_.between(0, 1)), [this, x] { start_again(*x); });
     break;
   }

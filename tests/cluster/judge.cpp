@@ -43,7 +43,7 @@ job_position judge::begins(const seat_life& who, const job_position& start, bool
   ++counts_.returns;
   if (who.term >= newest_term_ && start != disk.newest_set().value_or(job_position{}))
     wrong(text_of(who) + " comes back at " + text_of(start) + ", not at the newest set");
-  // The collective is formed anew, without the contribution of the former life, whose trainer is
+  // The collective is formed again, without the contribution of the former life, whose trainer is
   // fenced from now on.
   for (auto& [key, gate] : gates_)
     if (key.first == who.term)

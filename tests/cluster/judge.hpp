@@ -37,7 +37,7 @@ struct run_counts_of_judge {
   std::uint64_t restored_elsewhere = 0;
 };
 
-/// Knows what the job gives on one rank, and the state of the trainers, which leat does not know:
+/// Knows what the job gives on one rank, and what leat does not know, the state of the trainers:
 /// their weights and collectives. Throws violation.
 class judge {
 public:

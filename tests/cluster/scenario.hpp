@@ -26,7 +26,7 @@ enum class rule : std::uint8_t {
   parts_go_with_their_life,
   one_set_at_a_time,
   lost_sets_are_given_up,
-  behind_after_saving,
+  saves_before_moving_on,
   ends_are_repeated,
   statements_until_heard,
   nobody_leaves_early,

@@ -16,14 +16,14 @@
 
 namespace leat::test {
 
-/// A rank's part of a set, and who saved it.
+/// A rank's part of a set, and the process that saved it.
 struct tagged_part {
   std::uint64_t term = 0;
   incarnation who = {};
   std::string bytes;
 };
 
-/// As the bytes that members keep and send, whose content does not matter to them.
+/// A part as the bytes that members keep and send, whose content does not matter to them.
 std::string with_tag(const tagged_part& x);
 /// Throws std::logic_error.
 tagged_part without_tag(const std::string& x);
@@ -33,7 +33,7 @@ struct simulated_disk {
   std::uint64_t life = 0;
   /// The process of the coordinator with the newest life.
   std::uint64_t address = 0;
-  /// By the life that wrote them.
+  /// States by the life that wrote them.
   std::map<std::uint64_t, std::string> states;
   /// The newest few sets, whole.
   std::map<job_position, std::vector<snapshot>> sets;
@@ -59,7 +59,7 @@ public:
   void write_state(std::uint64_t life, const std::string& bytes) override;
   std::optional<found> read_state() override;
 
-  /// Called before a state is written, for what else may happen just then.
+  /// Called before a state is written, so that other things can happen just then.
   std::function<void()> before_write = [] {};
 
 private:

@@ -1,5 +1,6 @@
 #include "tests/cluster/simulated_job.hpp"
 
+#include "runtime/base/call_record.hpp"
 #include "runtime/job/epoch_end_agreement.hpp"
 #include "runtime/job/resume.hpp"
 #include "runtime/pipeline/pipeline_facts.hpp"
@@ -79,7 +80,7 @@ pipeline batches_of(const job_choice& x) {
 
 batch_list::batch_list(const rank_job& from)
     : plan_(from.plan), function_(from.plan, std::make_shared<worker_record>()),
-      order_(from.make_order(nullptr), function_) {}
+      order_(from.make_order(std::make_shared<call_record>()), function_) {}
 
 listed_batch batch_list::next() {
   const auto& planned = order_.next();

@@ -46,7 +46,7 @@ private:
 /// Moves a job past a batch, with its sums.
 void count_batch(rank_job& job, const listed_batch& x);
 
-/// Which of the pipelines, and how it is divided into batches.
+/// The choice of one of the pipelines, and how it is divided into batches.
 struct job_choice {
   std::uint64_t pipeline = 0;
   std::uint64_t lanes = 4;

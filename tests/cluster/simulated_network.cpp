@@ -45,28 +45,6 @@ void simulated_process::exit() {
   net_.kill(*this, true);
 }
 
-// -- time
-
-void simulated_network::at(virtual_time when, std::function<void()> what) {
-  heap_.push_back({std::max(when, now_), ++number_, std::move(what)});
-  std::push_heap(heap_.begin(), heap_.end(), [](const event& a, const event& b) {
-    return std::pair{a.when, a.number} > std::pair{b.when, b.number};
-  });
-}
-
-void simulated_network::run(virtual_time until) {
-  while (!is_over_ && !heap_.empty() && heap_.front().when <= until) {
-    std::pop_heap(heap_.begin(), heap_.end(), [](const event& a, const event& b) {
-      return std::pair{a.when, a.number} > std::pair{b.when, b.number};
-    });
-    auto next = std::move(heap_.back());
-    heap_.pop_back();
-    now_ = next.when;
-    ++events_;
-    next.what();
-  }
-}
-
 simulated_process* simulated_network::find(std::uint64_t pid) const {
   const auto found = std::find_if(processes_.begin(), processes_.end(),
                                   [&](const auto& x) { return x->pid() == pid; });
@@ -84,7 +62,7 @@ void simulated_network::kill(simulated_process& x, bool told) {
       if (one.is_up && one.ends[side] == &x) {
         one.is_up = false;
         if (told && !is_cut(one))
-          tell_closed(i, 1 - side, std::max(now_, one.last[side]) + std::chrono::milliseconds{1});
+          tell_closed(i, 1 - side, std::max(now(), one.last[side]) + std::chrono::milliseconds{1});
       }
   }
 }
@@ -107,7 +85,7 @@ void simulated_network::pause(simulated_process& x, virtual_time time) {
 
 bool simulated_network::is_cut(const connection& x) const {
   const auto found = cuts_.find(pair_of(x.ends[0]->host(), x.ends[1]->host()));
-  return found != cuts_.end() && found->second > now_;
+  return found != cuts_.end() && found->second > now();
 }
 
 virtual_time simulated_network::delayed_until(const connection& x) const {
@@ -122,7 +100,7 @@ double simulated_network::slowness(const simulated_process& x) const {
 
 connection_id simulated_network::connect(simulated_process& from, simulated_process& to) {
   const connection x{.ends = {&from, &to}};
-  if (!to.is_alive() || is_cut(x) || delayed_until(x) > now_)
+  if (!to.is_alive() || is_cut(x) || delayed_until(x) > now())
     return 0;
   connections_.push_back(x);
   return connections_.size();
@@ -137,7 +115,7 @@ void simulated_network::send(simulated_process& from, connection_id on, std::siz
   const auto latency =
       (one_of({0.001, 0.002, 0.01}) * between(0, 1) + 0.0005 + static_cast<double>(bytes) / 2e7)
       * slowness(*x.ends[0]) * slowness(*x.ends[1]);
-  const auto when = std::max({x.last[1 - side], now_ + seconds_of(latency), delayed_until(x)});
+  const auto when = std::max({x.last[1 - side], now() + seconds_of(latency), delayed_until(x)});
   x.last[1 - side] = when;
   at(when, [this, on, side, deliver = std::move(deliver)]() mutable {
     this->deliver(on, side, std::move(deliver));
@@ -146,7 +124,7 @@ void simulated_network::send(simulated_process& from, connection_id on, std::siz
 
 void simulated_network::deliver(connection_id on, std::size_t side, std::function<void()> what) {
   const auto& x = connections_[on - 1];
-  if (const auto until = delayed_until(x); until > now_)
+  if (const auto until = delayed_until(x); until > now())
     return at(until, [this, on, side, what = std::move(what)]() mutable {
       deliver(on, side, std::move(what));
     });
@@ -166,7 +144,7 @@ void simulated_network::close(simulated_process& by, connection_id x) {
   const std::size_t side = one.ends[0] == &by ? 0 : 1;
   one.is_up = false;
   if (!is_cut(one))
-    tell_closed(x, 1 - side, std::max(now_, one.last[side]) + std::chrono::milliseconds{1});
+    tell_closed(x, 1 - side, std::max(now(), one.last[side]) + std::chrono::milliseconds{1});
 }
 
 void simulated_network::break_connection(connection_id x, bool told) {
@@ -175,7 +153,7 @@ void simulated_network::break_connection(connection_id x, bool told) {
     return;
   one.is_up = false;
   for (std::size_t side = 0; told && side < 2; ++side)
-    tell_closed(x, side, now_ + seconds_of(between(0, 0.02)));
+    tell_closed(x, side, now() + seconds_of(between(0, 0.02)));
 }
 
 void simulated_network::break_between(const simulated_process& a, const simulated_process& b,
@@ -191,10 +169,10 @@ void simulated_network::cut(std::uint64_t host, std::uint64_t other, virtual_tim
                             cut_kind what) {
   const auto hosts = pair_of(host, other);
   if (what == cut_kind::delaying) {
-    delays_[hosts] = std::max(delays_[hosts], now_ + time);
+    delays_[hosts] = std::max(delays_[hosts], now() + time);
     return;
   }
-  cuts_[hosts] = std::max(cuts_[hosts], now_ + time);
+  cuts_[hosts] = std::max(cuts_[hosts], now() + time);
   for (connection_id i = 1; i <= connections_.size(); ++i) {
     const auto& x = connections_[i - 1];
     if (pair_of(x.ends[0]->host(), x.ends[1]->host()) == hosts)

@@ -1,26 +1,17 @@
 #pragma once
 
-#include <chrono>
+#include "tests/cluster/simulated_time.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <initializer_list>
-#include <iterator>
 #include <map>
 #include <memory>
-#include <random>
 #include <utility>
 #include <vector>
 
 namespace leat::test {
-
-/// Time since the beginning of a simulation, or by a process's own clock.
-using virtual_time = std::chrono::nanoseconds;
-
-inline virtual_time seconds_of(double x) {
-  return virtual_time{static_cast<virtual_time::rep>(x * 1e9)};
-}
 
 class simulated_network;
 
@@ -65,38 +56,13 @@ private:
   std::deque<std::function<void()>> held_;
 };
 
-/// Virtual time, processes, and connections among them. Messages of one connection arrive in order
-/// or not at all, as with CAF: a send never fails, a broken connection loses what was under way and
-/// may or may not be reported to either side, and a stopped process gets all its messages and
-/// timers when it continues. The seed determines everything. Large because it is a whole world.
-class simulated_network {
+/// Processes, and connections among them, in virtual time. Messages of one connection arrive in
+/// order or not at all, as with CAF: a send never fails, a broken connection loses what was under
+/// way and may or may not be reported to either side, and a stopped process gets all its messages
+/// and timers when it continues.
+class simulated_network : public simulated_time {
 public:
-  explicit simulated_network(std::uint64_t seed) : chance_(seed) {}
-
-  // Chance:
-  std::uint64_t below(std::uint64_t n) { return chance_() % n; }
-  double between(double a, double b) {
-    return a + (b - a) * static_cast<double>(chance_() >> 11) * 0x1p-53;
-  }
-  bool happens(double probability) { return between(0, 1) < probability; }
-  template <class T>
-  T one_of(std::initializer_list<T> x) {
-    return *std::next(x.begin(), static_cast<std::ptrdiff_t>(below(x.size())));
-  }
-  template <class T>
-  T one_of(const std::vector<T>& x) {
-    return x[below(x.size())];
-  }
-
-  // Time:
-  virtual_time now() const noexcept { return now_; }
-  void at(virtual_time when, std::function<void()> what);
-  void in(virtual_time time, std::function<void()> what) { at(now_ + time, std::move(what)); }
-  /// Runs up to that time, or until stop().
-  void run(virtual_time until);
-  void stop() noexcept { is_over_ = true; }
-  bool is_over() const noexcept { return is_over_; }
-  std::uint64_t events() const noexcept { return events_; }
+  using simulated_time::simulated_time;
 
   // Processes:
   template <class Process, class... Arguments>
@@ -132,11 +98,6 @@ public:
 private:
   friend class simulated_process;
 
-  struct event {
-    virtual_time when;
-    std::uint64_t number;
-    std::function<void()> what;
-  };
   struct connection {
     simulated_process* ends[2];
     bool is_up = true;
@@ -152,12 +113,6 @@ private:
   void break_connection(connection_id x, bool told);
   double slowness(const simulated_process& x) const;
 
-  std::mt19937_64 chance_;
-  virtual_time now_{0};
-  bool is_over_ = false;
-  std::uint64_t number_ = 0;
-  std::uint64_t events_ = 0;
-  std::vector<event> heap_;
   std::vector<std::unique_ptr<simulated_process>> processes_;
   std::uint64_t pids_ = 0;
   std::vector<connection> connections_;

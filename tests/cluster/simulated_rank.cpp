@@ -137,9 +137,9 @@ void simulated_rank::say() {
 
 void simulated_rank::alter(cluster_beat& x) {
   if (!in_.with.keeps(rule::lost_sets_are_given_up))
-    x.behind = {};
-  if (!in_.with.keeps(rule::behind_after_saving))
-    x.behind = in_.with.job->after(in_.with.job->after(x.behind));
+    x.saves_from = {};
+  if (!in_.with.keeps(rule::saves_before_moving_on))
+    x.saves_from = in_.with.job->after(in_.with.job->after(x.saves_from));
   if (!in_.with.keeps(rule::ends_are_repeated))
     x.ends.clear();
   if (!in_.with.keeps(rule::statements_until_heard)
@@ -319,7 +319,7 @@ void simulated_rank::catch_up() {
     count_batch(job_, x);
     end_epoch_if(x.plan.end_of_epoch);
     save(job_.at.next, part());
-    member_.move_on(job_.at.next, job_.at.global_step);
+    member_.move_on({job_.at.next, job_.at.global_step});
   }
   if (job_.at.next >= goal_)
     state_ = trainer::waiting;
@@ -372,7 +372,7 @@ void simulated_rank::go_on(const job_position& next, const std::string& part) {
   save(next, part);
   if (!part.empty() && in_.net.below(3) == 0)
     wait_for_saved(true);
-  member_.move_on(next, job_.at.global_step); // only now, since moving on rules out saving before
+  member_.move_on({next, job_.at.global_step}); // only now, since moving on rules out saving before
   pump();
 }
 

@@ -37,7 +37,7 @@ public:
   /// Makes its next batch bad.
   void spoil() { is_spoilt_ = true; }
   bool is_training() const { return state_ != trainer::away && state_ != trainer::ended; }
-  /// When next() threw the job's failure.
+  /// When next() has thrown the job's failure.
   const std::optional<virtual_time>& threw() const { return threw_; }
   /// It has ended without an error, or for a reason for which nobody would start it again.
   bool is_finished() const { return state_ == trainer::ended; }
@@ -83,7 +83,7 @@ private:
   void end_epoch_if(bool ends);
   std::string part() const;
   seat_life life() const;
-  /// Calls it after a time, unless the member has let go meanwhile.
+  /// Calls `what` after a time, unless the member has let go of its seat meanwhile.
   void later(virtual_time time, void (simulated_rank::*what)());
 
   simulated_cluster& in_;

@@ -50,7 +50,7 @@ std::string json_text(int rows) {
   return text;
 }
 
-TEST_CASE("memory limits: lines, whose iterators run in a thread of their own") {
+TEST_CASE("memory limits: lines, which iterators order") {
   command_bench x;
   std::ofstream{x.at / "a.jsonl"} << json_text(20'000);
   run_under_limits(x, {x.at / "a.jsonl"}, 0);

@@ -47,7 +47,7 @@ inline network_system& node(std::size_t number) {
 struct rank_process {
   rank_process(std::uint64_t number, const cluster_hello& hello, std::uint16_t at)
       : on(node(number)), port(std::make_shared<std::atomic<std::uint16_t>>(at)),
-        place(std::make_shared<membership>(hello, short_times(), steady_now)) {
+        place(std::make_shared<shared_member>(hello, short_times(), steady_now)) {
     const logger_release released;
     dial = spawn_in_thread(on.system(), on.threads(), "dialer", tell_failure, dialer,
                            gate_token{lives});
@@ -75,14 +75,13 @@ struct rank_process {
 
   template <class IsSo>
   bool becomes(IsSo is_so) {
-    return place->wait_until([&](const member& x, member::time) { return is_so(x); },
-                             std::chrono::steady_clock::now() + 20s);
+    return place->wait_until(is_so, std::chrono::steady_clock::now() + 20s);
   }
 
   network_system& on;
   /// Where it looks for the coordinator.
   std::shared_ptr<std::atomic<std::uint16_t>> port;
-  std::shared_ptr<membership> place;
+  std::shared_ptr<shared_member> place;
   std::shared_ptr<gate> lives = std::make_shared<gate>();
   dialer_actor dial;
   member_actor handle;

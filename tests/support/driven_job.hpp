@@ -1,6 +1,8 @@
 #pragma once
 
 #include "actors/pipeline.hpp"
+#include "runtime/job/job_order.hpp"
+#include "tests/support/actor_state.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/deterministic_system.hpp"
 #include "tests/support/small_job.hpp"
@@ -46,14 +48,22 @@ public:
         config.drill = drill(number, config.record->id);
       return config;
     };
-    const dispatcher_config config{.order = order_of_rank(*plan, options.epochs),
+    rank_job job;
+    job.plan = plan;
+    job.epochs = options.epochs;
+    const auto again = std::make_shared<restart_place>();
+    again->set(job);
+    const auto order = std::make_shared<job_order>(job, run_, again, nullptr, nullptr);
+    const dispatcher_config config{.order = order,
                                    .policy = {plan->shape.lanes, 1, options.policy},
                                    .rows_a_probe = 3,
+                                   .lanes = static_cast<std::size_t>(plan->shape.lanes),
+                                   .feeds = plan->samples->feeds,
                                    .workers = options.workers,
                                    .make_worker = make_worker,
                                    .alive = lives_};
     pipeline_ = spawn_pipeline(actors_.system(), config, [this](slot_ptr slot) {
-      if (!over()) { // after the end, every slot holds another end
+      if (slot->run() == run_ && !over()) { // after the end, every slot holds another end
         results_.push_back(finished(*slot));
         failures_.push_back(slot->plan().failure);
       }
@@ -100,14 +110,17 @@ public:
   void begin_epoch(std::uint64_t epoch) {
     caf::anon_send(pipeline_.dispatcher, epoch_atom_v, epoch);
   }
+  /// What follows are the batches of a new run.
+  void rewind() {
+    results_.clear();
+    failures_.clear();
+    caf::anon_send(pipeline_.dispatcher, rewind_atom_v, ++run_);
+  }
   void resize(std::uint64_t n) { caf::anon_send(pipeline_.dispatcher, resize_atom_v, n); }
 
-  /// Ids of the workers that the batcher monitors, also of retired ones.
+  /// Workers that exist, also retired ones.
   std::vector<caf::actor_addr> workers() const {
-    std::vector<caf::actor_addr> result;
-    for (const auto& [address, id] : batcher_of().workers)
-      result.push_back(address);
-    return result;
+    return state_of<dispatcher_state>(pipeline_.dispatcher).workers();
   }
 
   /// Makes the worker die at its next message. False if it does not exist.
@@ -142,13 +155,9 @@ private:
     caf::anon_send(pipeline_.batcher, free_atom_v, std::move(slot));
   }
 
-  const batcher_state& batcher_of() const {
-    using actor = caf::stateful_actor<batcher_state, batcher_actor::base>;
-    return dynamic_cast<actor&>(*caf::actor_cast<caf::abstract_actor*>(pipeline_.batcher)).state;
-  }
-
   deterministic_system& actors_;
   std::size_t most_;
+  std::uint64_t run_ = 0;
   std::shared_ptr<gate> lives_ = std::make_shared<gate>();
   worker_board board_;
   pipeline_actors pipeline_;

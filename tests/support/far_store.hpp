@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/storage/file_set.hpp"
 #include "runtime/storage/local_store.hpp"
 #include "runtime/storage/read_now.hpp"
 
@@ -22,6 +23,13 @@
 #include <vector>
 
 namespace leat::test {
+
+/// Local files, to be read from a store.
+inline file_set files_in(const object_store& store, const std::string& pattern) {
+  auto files = find_files({pattern}, "test");
+  files.store = &store;
+  return files;
+}
 
 /// Serves local files as a slow server would: reads end in another thread, in any order and in
 /// pieces, and some fail. At most `limit` are in flight at a time. A seed and the order of the
@@ -49,7 +57,8 @@ public:
     });
   }
   object_stat stat(const std::string& name) const override { return local_store().stat(name); }
-  std::shared_ptr<stored_objects> open(std::vector<std::string> names) const override {
+  std::shared_ptr<stored_objects> open(std::vector<std::string> names,
+                                       read_pattern) const override {
     return std::make_shared<far_objects>(net_, local_store().open(std::move(names)));
   }
   std::shared_ptr<stored_objects> open(std::shared_ptr<const object_names> names,

@@ -96,11 +96,12 @@ inline std::size_t rows_of_rank(const job_plan& plan, std::uint64_t world_size =
 /// The batches of one rank, from the beginning.
 inline std::unique_ptr<batch_order> order_of_rank(const job_plan& plan, std::uint64_t epochs,
                                                   std::uint64_t rank = 0,
-                                                  std::uint64_t world_size = 1) {
+                                                  std::uint64_t world_size = 1,
+                                                  bool lends_lanes = false) {
   if (plan.shape.is_indexed)
     return std::make_unique<indexed_order>(plan.shape, rank, world_size, epochs, job_position{});
   return std::make_unique<iterator_order>(plan.samples, plan.shape, rank, world_size, epochs,
-                                          iterator_start{});
+                                          iterator_start{.at = {}, .lends_lanes = lends_lanes});
 }
 
 /// The batches that a job must give, its end included, or the first of them: made row by row,

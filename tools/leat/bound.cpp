@@ -80,7 +80,7 @@ void name_stage(bound& x, const std::vector<stage_stats>& stages) {
 
 job_times times_of(const std::vector<loader_stats>& ranks, nanoseconds elapsed,
                    nanoseconds waited) {
-  job_times result{.elapsed = elapsed, .waited = waited, .ranks = ranks.size()};
+  job_times result{.elapsed = elapsed, .waited = waited};
   for (const auto& x : ranks) {
     result.workers += std::max<std::size_t>(1, x.workers.size());
     for (const auto& worker : x.workers)
@@ -105,13 +105,12 @@ bound bound_of(const job_times& x) {
     return x.elapsed * static_cast<long>(std::max<std::size_t>(1, n));
   };
   result.workers_busy = std::min(1.0, share(x.busy, threads(x.workers)));
-  result.iterators_busy = std::min(1.0, share(x.iterating, threads(x.ranks)));
+  result.iterators_busy = std::min(1.0, share(x.iterating, threads(x.workers)));
   if (result.waiting < hardly_waits)
     result.what = bound::by::trainer;
-  else if (result.iterators_busy + result.workers_busy
-           < is_busy) // without workers one thread is both
+  else if (result.workers_busy < is_busy)
     result.what = bound::by::input;
-  else if (result.iterators_busy > result.workers_busy)
+  else if (result.iterators_busy > result.workers_busy - result.iterators_busy)
     result.what = bound::by::iterators;
   else
     name_stage(result, x.stages);
@@ -133,10 +132,11 @@ std::string bound_text(const bound& x) {
   case bound::by::writing:
     return "writing rows to batches, " + of_work + busy;
   case bound::by::iterators:
-    return "the iterators, which run " + percent(x.iterators_busy) + " of the time" + busy;
+    return "the iterators, which take " + percent(x.iterators_busy) + " of the workers' time"
+           + busy;
   case bound::by::input:
     return "what comes in, or other processes: the trainer waits " + percent(x.waiting)
-           + " of the time, iterators run " + percent(x.iterators_busy) + busy;
+           + " of the time" + busy;
   case bound::by::nothing:
     break;
   }

@@ -18,8 +18,7 @@ struct job_times {
   /// Number of worker threads; a rank without workers counts as one: the trainer's thread.
   std::size_t workers = 0;
   std::chrono::nanoseconds busy{0};
-  /// Number of threads in which iterators ran, one per rank, and how long they ran.
-  std::size_t ranks = 1;
+  /// Part of `busy` that iterators took.
   std::chrono::nanoseconds iterating{0};
   std::vector<stage_stats> stages = {};
 };
@@ -54,6 +53,7 @@ struct bound {
   /// Share of the workers' time that they were busy, and the limiting stage's share of that.
   double workers_busy = 0;
   double of_busy = 0;
+  /// Of the workers' time that they ran iterators.
   double iterators_busy = 0;
 };
 

@@ -38,7 +38,6 @@ using nlohmann::json;
 /// What the whole process did, over its ranks.
 struct summary {
   training_progress progress;
-  hash128 digest;
   std::optional<resume_point> resumed_at = {};
   std::vector<std::string> skipped = {};
   std::uint64_t snapshot_bytes = 0;
@@ -92,12 +91,11 @@ std::uint64_t resident_bytes() {
 
 summary sum_up(const training_job& job, int signal) {
   summary result{.progress = job.progress(),
-                 .digest = job.digest(),
                  .resumed_at = job.resumed_at(),
                  .skipped = job.skipped(),
-                 .snapshot_bytes = job.snapshot_bytes(),
+                 .snapshot_bytes = job.ranks().snapshot_bytes(),
                  .signal = signal};
-  const auto ranks = job.stats();
+  const auto ranks = job.ranks().stats();
   result.mixes = mixes_of(ranks);
   result.times = times_of(ranks, result.progress.elapsed, result.progress.waited);
   for (const auto& x : ranks) {
@@ -153,7 +151,7 @@ json to_json(const summary& x) {
           {"epoch", done.epoch},
           {"step", done.step},
           {"global_step", done.global_step},
-          {"digest", to_string(x.digest)}};
+          {"digest", to_string(done.digest)}};
 }
 
 double padded_share(const pack_stats& x) {
@@ -189,13 +187,13 @@ void print_summary(const summary& x, const char* unit) {
     print_line("skipped snapshot  " + set);
   print_line("next batch        epoch " + std::to_string(done.epoch) + " step "
              + std::to_string(done.step));
-  print_line("digest            " + to_string(x.digest));
+  print_line("digest            " + to_string(done.digest));
 }
 
 void write_stats(const std::string& file, const training_job& job, std::uint64_t first_rank) {
   auto workers = json::array();
   auto stages = json::array();
-  for (auto rank = first_rank; const auto& stats : job.stats()) {
+  for (auto rank = first_rank; const auto& stats : job.ranks().stats()) {
     for (const auto& x : stats.workers)
       workers.push_back({{"rank", rank},
                          {"worker", x.worker},
@@ -267,7 +265,7 @@ int run(const run_options& x) {
   tell_of_resume(x, job);
   {
     const stoppable stops{stop, job};
-    progress_display display{unit, [&] { return shares_text(mixes_of(job.stats())); }};
+    progress_display display{unit, [&] { return shares_text(mixes_of(job.ranks().stats())); }};
     job.run([&](const training_progress& now) { display.update(now); });
   }
   if (!x.stats.empty())

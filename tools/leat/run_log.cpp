@@ -7,7 +7,9 @@
 
 #include <unistd.h>
 
+#include <set>
 #include <utility>
+#include <variant>
 
 namespace leat::command {
 
@@ -67,6 +69,30 @@ void log_reader::fail(const std::string& why) const {
                                 .file = file_.string(),
                                 .got = "line " + std::to_string(number_) + ": " + why,
                                 .needed = "a JSON object of `leat run` or `leat order`"});
+}
+
+std::uint64_t steps_in_log(const std::string& file, const resume_point& at,
+                           std::uint64_t cluster_term) {
+  if (file.empty() || !std::filesystem::exists(file))
+    return 0;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> steps;
+  std::optional<std::uint64_t> term;
+  log_reader log{file};
+  while (const auto line = log.next())
+    if (const auto* batch = std::get_if<batch_line>(&*line)) {
+      if (std::pair{batch->epoch, batch->step} >= std::pair{at.epoch, at.step})
+        steps.emplace(batch->epoch, batch->step);
+    } else {
+      const auto& start = std::get<attempt_start>(*line);
+      const bool goes_back = start.continues || !start.term || start.term != term;
+      const auto from = start.resumed_at.value_or(job_position{});
+      if (goes_back) // all ranks did, or this one resumed where its trainer was
+        steps.erase(steps.lower_bound({from.epoch, from.step}), steps.end());
+      term = start.term;
+    }
+  // If the log does not end in this term, its process was killed before it wrote a header, and
+  // handed over nothing in the term.
+  return term == cluster_term ? steps.size() : 0;
 }
 
 } // namespace leat::command

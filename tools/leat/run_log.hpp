@@ -2,6 +2,8 @@
 
 #include "runtime/storage/log_writer.hpp"
 
+#include <leat/resume_point.hpp>
+
 #include "tools/leat/verify/log_line.hpp"
 
 #include <cstddef>
@@ -37,5 +39,10 @@ private:
   std::string text_;
   std::uint64_t number_ = 0;
 };
+
+/// How many steps a log has from `at` on, without those that were discarded since; 0 unless it ends
+/// in this term of the cluster. Throws as log_reader.
+std::uint64_t steps_in_log(const std::string& file, const resume_point& at,
+                           std::uint64_t cluster_term);
 
 } // namespace leat::command

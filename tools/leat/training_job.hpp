@@ -5,14 +5,12 @@
 #include <leat/run_log.hpp>
 #include <leat/step_range.hpp>
 
-#include "tools/leat/rank_meeting.hpp"
+#include "tools/leat/ranks_in_step.hpp"
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +47,8 @@ struct training_settings {
   std::vector<resize> resizes = {};
   /// How long the trainer takes for each batch.
   std::chrono::milliseconds step_time{0};
+
+  bool is_clustered() const noexcept { return loader.cluster.has_value(); }
 };
 
 /// Totals of the job, and of this process's part in it.
@@ -69,12 +69,14 @@ struct training_progress {
   /// Time from before the construction of the loaders until all ranks had a batch; nothing before
   /// that.
   std::optional<std::chrono::nanoseconds> first_batch = {};
+  /// Of what all ranks of this process handed over since the job began.
+  hash128 digest = {};
+
+  bool is_done() const noexcept { return total_steps && global_step >= *total_steps; }
 };
 
 /// A synchronous trainer that only reads: all ranks of this process get the batches of a step, then
 /// it "trains", then all save. A batch is in the log before a snapshot covers it.
-/// Large because ranks of one process may have to agree, and may be stopped, in the middle of a
-/// step.
 class training_job {
 public:
   /// Constructs the loaders and restores them. Throws `leat::error`.
@@ -92,12 +94,7 @@ public:
   std::optional<resume_point> resumed_at() const noexcept { return resumed_at_; }
   /// Newer snapshot sets that were skipped because they could not be used.
   const std::vector<std::string>& skipped() const noexcept { return skipped_; }
-  /// Statistics of each rank in this process.
-  std::vector<loader_stats> stats() const;
-  /// Digest of what all ranks of this process handed over since the job began.
-  hash128 digest() const { return digest_; }
-  /// Size of the largest part of a snapshot of the current step; 0 if there can be none.
-  std::uint64_t snapshot_bytes() const;
+  const ranks_in_step& ranks() const noexcept { return ranks_; }
 
 private:
   using clock = std::chrono::steady_clock;
@@ -113,48 +110,23 @@ private:
   /// Continues after the ranks have regrouped: all have gone back, or only this one was lost.
   void go_back();
   void resume_from_log();
-  /// How many steps the log has from the job's position on, without those that were discarded
-  /// since.
-  std::uint64_t steps_in_log() const;
-  bool is_clustered() const noexcept { return settings_.loader.cluster.has_value(); }
   void restore();
   void open_log();
-  std::optional<std::uint64_t> steps_of_job() const;
-  bool finished() const noexcept {
-    return progress_.total_steps && progress_.global_step >= *progress_.total_steps;
-  }
   void resize_if_due();
+  /// Gives every rank its part of the next step. False after the last step, or if the job was
+  /// stopped.
   bool hand_over();
-  /// False if the job was asked to stop and some rank has no batch of the step.
-  bool next_of_all_ranks();
-  std::vector<std::exception_ptr> ask_all_ranks();
-  hash128 digest_of_ranks() const;
   /// Takes over the position of the loaders.
   void note_position();
-  void save_if_due(std::uint64_t step_before);
   void save();
 
   training_settings settings_;
   std::string token_field_;
   clock::time_point constructed_ = clock::now();
   clock::time_point began_ = {};
-  /// Where ranks agree, if there are several. `must_meet_`: they have to agree on the end of
-  /// epochs, so they must ask for their batches concurrently.
-  std::shared_ptr<rank_meeting> meeting_;
-  bool must_meet_ = false;
-  std::vector<loader> loaders_;
+  ranks_in_step ranks_;
   std::optional<run_log> log_;
-  /// Leases of the step that all ranks have.
-  std::vector<lease> leases_;
-  /// Leases of the next step, while ranks are asked for it.
-  std::vector<lease> next_leases_;
-  /// Whether ranks may be interrupted while they wait for a batch: a single rank always, several
-  /// only where records may never come. In that case (`keeps_step_`) several ranks keep the leases
-  /// of their step until all have the next, since some may be ahead when the job is stopped.
-  bool can_interrupt_ = false;
-  bool keeps_step_ = false;
   std::atomic<bool> is_to_stop_ = false;
-  hash128 digest_;
   std::optional<resume_point> resumed_at_;
   std::vector<std::string> skipped_;
   std::size_t next_resize_ = 0;

@@ -20,7 +20,7 @@ namespace leat {
 
 namespace {
 
-/// A small file of the system; nothing where it cannot be read.
+/// Reads a small file of the system; nothing if it cannot be read.
 std::optional<std::string> read_system_file(const std::string& path) {
   const auto file = opened([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
   if (!file)

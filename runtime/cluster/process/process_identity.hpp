@@ -8,22 +8,22 @@
 
 namespace leat {
 
-/// What this process is. Whatever the system does not tell is not known; throws nothing but
+/// The identity of this process. What the system does not tell stays unknown; throws only
 /// std::bad_alloc. A child after fork is another process.
 process_identity this_process();
 
 /// True only if the process has certainly ended: it ran on this machine since its last start, in
-/// this process's pid namespace, and there nothing has its pid, or a later process does, or it is a
+/// this process's pid namespace, and there no process has its pid, or a later one does, or it is a
 /// zombie without threads. False whenever that cannot be known: for other machines and containers,
-/// and where /proc does not tell. Silence never makes a process dead (rule 11 of the cluster).
+/// and if /proc does not say. Silence never makes a process dead (rule 11 of the cluster).
 bool is_known_dead(const process_identity& x);
 
-/// What the system answers when it is asked for a pid.
+/// What the system says about a pid.
 struct pid_look {
   enum class presence : std::uint8_t { unknown, absent, present };
 
   presence found = presence::unknown;
-  /// Nothing where it could not be read, or may be that of another pid namespace.
+  /// Nothing if it could not be read, or may be that of another pid namespace.
   std::optional<process_stat> stat = {};
 };
 

@@ -80,7 +80,7 @@ protected:
   ~round_input() = default;
 };
 
-/// What all iterators of a rank share while they run.
+/// What the iterators of a lane share while they run. All that it points to outlives the run.
 struct iterator_run {
   /// Items that may still be passed over before others should run.
   std::int64_t budget = 0;
@@ -89,9 +89,9 @@ struct iterator_run {
   std::uint64_t record = 0;
 
   /// Unpacks what iterators will read; null: they do it themselves.
-  std::unique_ptr<ahead_threads> ahead = {};
-  /// The function that the iterators' thread is calling.
-  std::shared_ptr<call_record> calls = std::make_shared<call_record>();
+  ahead_threads* ahead = nullptr;
+  /// Told which function their thread is calling.
+  call_record* calls = nullptr;
 
   /// Marks a call of a function that may not return, as long as the result lives. `stage` must live
   /// as long as the pipeline's plan.
@@ -183,8 +183,8 @@ public:
   /// Reads an item that was restored without its content, and says what to attach to it.
   virtual void recall(item_reader& from, restored_content& to) const = 0;
 
-  /// A hint: this item is made after the one that the thread is about to make.
-  virtual void expect(item_reader&) const {}
+  /// As indexed_form::locate.
+  virtual stored_objects* locate(item_reader&, std::vector<extent>&) const { return nullptr; }
 
   /// For errors: appends the files that a lane reads, as far as they are known.
   virtual void add_files(std::uint64_t /*lane*/, std::uint64_t /*lanes*/, const lap&,

@@ -24,9 +24,10 @@ public:
     input_->append_id(from, at, orders, to);
   }
   void recall(item_reader& from, restored_content& to) const override { input_->recall(from, to); }
-  void expect(item_reader& from) const override {
+  stored_objects* locate(item_reader& from, std::vector<extent>& into) const override {
     if constexpr (std::is_same_v<Input, iterator_form>)
-      input_->expect(from);
+      return input_->locate(from, into);
+    return nullptr;
   }
   void add_files(std::uint64_t lane, std::uint64_t lanes, const lap& g,
                  std::vector<std::string>& to) const override {

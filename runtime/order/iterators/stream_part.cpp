@@ -74,8 +74,8 @@ private:
   }
 
   void open() {
-    reader_ = data_.open(unit(), place_,
-                         {.ahead = lane_.run->ahead.get(), .surroundings = keeps_content_});
+    reader_ =
+        data_.open(unit(), place_, {.ahead = lane_.run->ahead, .surroundings = keeps_content_});
   }
 
   std::uint64_t unit() const {
@@ -162,9 +162,8 @@ public:
     to.push_back({begin, from.place(), recalls_.add(unit, std::move(record), read_)});
   }
 
-  void expect(item_reader& from) const override {
-    if (!keeps_content_) // otherwise it has been read, mostly
-      data_->expect(record_of(from));
+  stored_objects* locate(item_reader& from, std::vector<extent>& into) const override {
+    return data_->locate(record_of(from), into);
   }
 
 private:

@@ -143,6 +143,10 @@ public:
     from.number();
     over_input<Input>::recall(from, to);
   }
+  stored_objects* locate(item_reader& from, std::vector<extent>& into) const override {
+    from.number();
+    return over_input<Input>::locate(from, into);
+  }
 
 private:
   std::size_t number_;

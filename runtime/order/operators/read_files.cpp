@@ -108,7 +108,7 @@ private:
   bool next_record() {
     static const std::string name = "read_files";
     const auto call = lane_.run->call(name, lane_.lane);
-    auto x = files_.take(id_, name_, place_, lane_.run->ahead.get());
+    auto x = files_.take(id_, name_, place_, lane_.run->ahead);
     if (!x.reader->next(record_))
       return false;
     place_ = x.reader->place();

@@ -120,9 +120,9 @@ public:
     from.number();
     over_items::recall(from, to);
   }
-  void expect(item_reader& from) const override {
+  stored_objects* locate(item_reader& from, std::vector<extent>& into) const override {
     from.number();
-    over_items::expect(from);
+    return over_items::locate(from, into);
   }
 
 private:

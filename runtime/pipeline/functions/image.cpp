@@ -7,7 +7,7 @@
 #include "runtime/image/pixels/image_chain.hpp"
 #include "runtime/image/pixels/image_view.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
-#include "runtime/sample/sample_access.hpp"
+#include "runtime/sample/source_access.hpp"
 
 #include <leat/image.hpp>
 
@@ -63,7 +63,7 @@ map_function image_function(const std::vector<std::string>& names, const image_c
   return [names, maker, places](sample& to, context& in) {
     const auto& name = choose(names, to);
     const auto file = to.bytes(name);
-    read_row_places(sample_access::places(to, name), file, *places);
+    read_row_places(source_access::places(to, name), file, *places);
     // The file stays readable until the map is done, even if the tensor takes its field's place.
     maker->make(file, *places, in.rng(), [&](const shape& dims) {
       return to.make_tensor(image_field, maker->form().type, dims);

@@ -151,6 +151,7 @@ std::shared_ptr<const folder_files> find_in_folder(const std::string& directory,
                                                    const object_store& store) {
   auto x = std::make_shared<folder_files>();
   x->directory = directory;
+  x->store = &store;
   listing entries{directory, store};
   x->classes = entries.classes();
   for (std::size_t i = 0; i < x->classes.size(); ++i)

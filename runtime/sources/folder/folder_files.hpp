@@ -37,6 +37,8 @@ struct class_folder {
 struct folder_files final : object_names {
   /// As returned by folder_name.
   std::string directory;
+  /// Where it lies.
+  const object_store* store = &local_store();
   /// Sorted bytewise.
   std::vector<class_folder> classes;
   /// Sorted bytewise by path, so that those of one class are adjacent.

@@ -2,10 +2,8 @@
 
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/operator_type.hpp"
-#include "runtime/sample/sample_access.hpp"
-#include "runtime/sources/folder/folder_files.hpp"
+#include "runtime/sample/source_access.hpp"
 #include "runtime/sources/folder/folder_index.hpp"
-#include "runtime/storage/local_store.hpp"
 
 #include <leat/sources.hpp>
 
@@ -19,9 +17,8 @@ namespace {
 
 class folder_source final : public stored_source, public passing_over {
 public:
-  folder_source(std::shared_ptr<const folder_files> files, const folder_options& options,
-                const object_store& store)
-      : stored_source(store.open(files, "image_folder")), files_(std::move(files)) {
+  folder_source(std::shared_ptr<const folder_files> files, const folder_options& options)
+      : stored_source(files->store->open(files, "image_folder")), files_(std::move(files)) {
     for (const auto& folder : files_->classes) {
       numbers_.push_back(std::to_string(numbers_.size()));
       indexes_.push_back(open_folder_index(*files_, folder, options));
@@ -62,9 +59,9 @@ public:
 
 private:
   static void read_places(const folder_index& index, std::size_t image, sample& into) {
-    const auto places = sample_access::place_buffer(into, index.place_bytes(image));
+    const auto places = source_access::place_buffer(into, index.place_bytes(image));
     if (!places.empty() && index.read_places(image, places))
-      sample_access::set_places(into, "jpg", places);
+      source_access::set_places(into, "jpg", places);
   }
   static std::span<const std::byte> as_bytes(std::string_view text) {
     return std::as_bytes(std::span{text.data(), text.size()});
@@ -78,17 +75,16 @@ private:
 
 } // namespace
 
-std::shared_ptr<const stored_source> open_folder_source(const std::string& directory,
-                                                        const folder_options& options,
-                                                        const object_store& store) {
-  return std::make_shared<const folder_source>(list_folder(directory, store), options, store);
+std::shared_ptr<const stored_source> open_folder_source(std::shared_ptr<const folder_files> files,
+                                                        const folder_options& options) {
+  return std::make_shared<const folder_source>(std::move(files), options);
 }
 
 pipeline image_folder(std::string directory, folder_options options) {
   directory = folder_name(std::move(directory));
   return source_pipeline("image_folder",
                          {{"directory", directory}, {"index_dir", options.index_dir}},
-                         [=] { return open_folder_source(directory, options, local_store()); });
+                         [=] { return open_folder_source(list_folder(directory), options); });
 }
 
 operator_type image_folder_operator() {

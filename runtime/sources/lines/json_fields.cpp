@@ -4,7 +4,7 @@
 #include "runtime/base/text.hpp"
 #include "runtime/base/threads/begin_thread.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
-#include "runtime/sample/sample_access.hpp"
+#include "runtime/sample/source_access.hpp"
 #include "runtime/sources/lines/json_number.hpp"
 #include "runtime/sources/lines/json_refusal.hpp"
 #include "runtime/sources/lines/json_text.hpp"
@@ -276,7 +276,7 @@ private:
     if (!has_escapes(text))
       return into_.borrow(name, std::as_bytes(std::span{text}));
     const auto room = into_.make_bytes(name, text.size());
-    sample_access::shorten(into_, name, unescape(text, reinterpret_cast<char*>(room.data())));
+    source_access::shorten(into_, name, unescape(text, reinterpret_cast<char*>(room.data())));
   }
 
   static bool boolean(od::value& x) {

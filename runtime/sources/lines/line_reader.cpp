@@ -7,7 +7,6 @@
 #include <leat/error.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -35,6 +34,16 @@ std::uint64_t first_byte(const line_range& part, const stream_place& from) {
   return part.begin - std::min<std::uint64_t>(part.begin, 1);
 }
 
+/// Blocks of which nothing is kept are small: they are copied out of a mapping, where there is one,
+/// and their lines are found in the nearest cache.
+std::size_t block_bytes(const stream_opener& opener, std::size_t file,
+                        const reader_options& options) {
+  constexpr std::size_t small = std::size_t{28} << 10;
+  const bool is_found_only =
+      !options.surroundings && opener.files().are_near() && opener.seekable(file);
+  return is_found_only ? small : stream_block_bytes;
+}
+
 } // namespace
 
 std::string name_of_line(const line_range& part, std::uint64_t number, std::uint64_t offset) {
@@ -44,105 +53,45 @@ std::string name_of_line(const line_range& part, std::uint64_t number, std::uint
 
 line_reader::line_reader(const stream_opener& opener, const line_range& part,
                          const stream_place& from, const reader_options& options, bool passes_blank)
-    : opener_(opener), part_(part), options_(options), passes_blank_(passes_blank),
+    : part_(part), options_(options), passes_blank_(passes_blank),
       path_(opener.files().path(part.file)), has_content_(!opener.seekable(part.file)),
       begun_(from.number > 0), number_(from.number), at_(first_byte(part, from)),
-      restart_(from.restart) {
-  window_ = window_at(at_);
-  if (!has_content_ && !options.surroundings)
-    ends_.emplace(opener.files().objects(), part.file);
-}
-
-std::unique_ptr<byte_window> line_reader::window_at(std::uint64_t offset) const {
-  return std::make_unique<byte_window>(
-      path_, opener_.open(part_.file, offset, restart_from(restart_), options_.ahead),
-      stream_block_bytes, opener_.blocks());
-}
+      restart_(from.restart),
+      window_(path_, opener.open(part.file, at_, restart_from(restart_), options.ahead),
+              block_bytes(opener, part.file, options), opener.blocks()) {}
 
 bool line_reader::next(stream_record& into) {
   if (!std::exchange(begun_, true))
     at_ = first_line();
-  while (at_ < part_.end) {
-    if (const auto line = find_line()) {
-      if (take_found(*line, into))
-        return true;
-      continue;
-    }
-    if (std::exchange(is_passed_, false))
-      window_ = window_at(at_);
-    if (window_->from(at_).empty())
-      return false;
-    if (take_read(into))
+  while (at_ < part_.end && !window_.from(at_).empty())
+    if (take(into))
       return true;
-  }
   return false;
 }
 
-bool line_reader::take_found(const found_line& line, stream_record& into) {
-  into = {.unit = part_.unit, .number = number_, .offset = at_, .length = line.length};
-  ++number_;
-  at_ += line.length + 1;
-  if (!is_passed_)
-    window_->forget_before(at_);
-  return !line.is_blank;
-}
-
-bool line_reader::take_read(stream_record& into) {
+bool line_reader::take(stream_record& into) {
   const auto line = read_line();
   into = {.unit = part_.unit, .number = number_, .offset = at_, .length = line.length};
   if (!line.is_blank)
     set_content(line, into);
   ++number_;
   // The last line may have no newline.
-  at_ += line.length + (window_->from(at_ + line.length).empty() ? 0 : 1);
-  window_->forget_before(at_);
+  at_ += line.length + (window_.from(at_ + line.length).empty() ? 0 : 1);
+  window_.forget_before(at_);
   if (has_content_)
-    restart_ = to_code(window_->restart(at_));
+    restart_ = to_code(window_.restart(at_));
   return !line.is_blank;
 }
 
 void line_reader::set_content(const found_line& line, stream_record& into) {
   if (has_content_) {
-    into.key = to_code(window_->restart(at_));
+    into.key = to_code(window_.restart(at_));
     auto content = std::make_shared<line_content>();
-    window_->move_to(content->bytes, at_, line.length);
+    window_.move_to(content->bytes, at_, line.length);
     into.content = std::move(content);
   } else if (options_.surroundings && line.length >= shortest_shared) {
     into.surroundings = block_of(line.length);
   }
-}
-
-std::optional<line_reader::found_line> line_reader::find_line() {
-  // The last block is read in any case: the store does not look into the last page.
-  if (!ends_ || opener_.files().bytes(part_.file) - at_ <= stream_block_bytes)
-    return std::nullopt;
-  if (!is_passed_) { // what has been read tells it for nothing
-    const auto held = window_->from(at_, 0);
-    const auto before = before_newline(held);
-    if (before < held.size())
-      return found_line{before, passes_blank_ && is_blank(text_of(held.first(before)))};
-  }
-  const auto end = ends_->next(at_, max_line);
-  if (!end)
-    return std::nullopt;
-  is_passed_ = true;
-  const auto length = end->at - at_;
-  if (length > max_line)
-    too_long();
-  return found_line{length, passes_blank_ && end->may_be_blank && looks_blank(length)};
-}
-
-bool line_reader::looks_blank(std::uint64_t length) const {
-  std::array<std::byte, 256> piece;
-  for (std::uint64_t done = 0; done < length;) {
-    const auto part = std::span{piece}.first(
-        static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), length - done)));
-    opener_.read_again(part_.file, at_ + done, {}, part);
-    if (!is_blank(text_of(part)))
-      return false;
-    done += part.size();
-  }
-  return true;
 }
 
 stream_place line_reader::place() const {
@@ -158,20 +107,20 @@ std::uint64_t line_reader::first_line() {
   }
   // The place after the "\n" that is the last byte before the part, or after the next one.
   while (at_ < part_.end) {
-    const auto held = window_->from(at_);
+    const auto held = window_.from(at_);
     if (held.empty())
       return part_.end;
     const auto before = before_newline(held);
     at_ += before;
     if (before < held.size())
       return at_ + 1;
-    window_->forget_before(at_);
+    window_.forget_before(at_);
   }
   return part_.end;
 }
 
 void line_reader::check_kind() {
-  auto kind = kind_of_file(path_, window_->from(0));
+  auto kind = kind_of_file(path_, window_.from(0));
   if (kind && kind.is != file_kind::form::text)
     throw error(errc::invalid_argument, {.stage = "lines",
                                          .file = path_,
@@ -182,7 +131,7 @@ void line_reader::check_kind() {
 line_reader::found_line line_reader::read_line() {
   found_line line{.is_blank = passes_blank_};
   for (;;) {
-    const auto held = window_->from(at_ + line.length);
+    const auto held = window_.from(at_ + line.length);
     const auto before = before_newline(held);
     line.is_blank = line.is_blank && is_blank(text_of(held.first(before)));
     line.length += before;
@@ -193,14 +142,14 @@ line_reader::found_line line_reader::read_line() {
       return line;
     // Content is kept until its end is known.
     if (!has_content_ && line.length >= stream_block_bytes)
-      window_->forget_before(at_ + line.length);
+      window_.forget_before(at_ + line.length);
   }
 }
 
 payload_ptr line_reader::block_of(std::uint64_t length) {
-  if (length >= stream_block_bytes || window_->from(at_).size() <= length)
+  if (length >= stream_block_bytes || window_.from(at_).size() <= length)
     return nullptr; // no line feed, or its beginning is forgotten
-  auto held = window_->share();
+  auto held = window_.share();
   if (!block_ || block_->held != held)
     block_ = std::make_shared<const line_block>(std::move(held));
   return block_;

@@ -1,14 +1,12 @@
 #pragma once
 
 #include "runtime/sample/stream_source.hpp"
-#include "runtime/sources/lines/line_ends.hpp"
 #include "runtime/sources/stream_opener.hpp"
 #include "runtime/storage/byte_window.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,8 +39,8 @@ struct line_range {
 /// before the part, by its first byte.
 std::string name_of_line(const line_range& part, std::uint64_t number, std::uint64_t offset);
 
-/// Finds lines, from one of them on. Reads plain files in large blocks; records of lines that are
-/// long enough share these. If nobody wants them, only looks for the lines' ends where it can.
+/// Finds lines, from one of them on. Reads plain files in blocks; if they are wanted, records of
+/// lines that are long enough share these.
 class line_reader final : public unit_reader {
 public:
   /// Longest line.
@@ -66,8 +64,7 @@ private:
   };
 
   /// The line at `at_`, which is then passed, as a record; false if it is passed over.
-  bool take_found(const found_line& line, stream_record& into);
-  bool take_read(stream_record& into);
+  bool take(stream_record& into);
   void set_content(const found_line& line, stream_record& into);
   /// Throws if the file is of a kind other than text.
   void check_kind();
@@ -75,34 +72,24 @@ private:
   std::uint64_t first_line();
   /// The block with the line that begins at `at_`; null if it does not have all of it.
   payload_ptr block_of(std::uint64_t length);
-  /// The line at `at_`, if it is found without reading more than its beginning.
-  std::optional<found_line> find_line();
   /// The line at `at_`, up to the next "\n" or to the end of the file.
   found_line read_line();
-  /// Whether the line at `at_` is blank; reads no more of it than tells that.
-  bool looks_blank(std::uint64_t length) const;
-  std::unique_ptr<byte_window> window_at(std::uint64_t offset) const;
   [[noreturn]] void too_long() const;
 
-  const stream_opener& opener_;
   line_range part_;
   reader_options options_;
   bool passes_blank_;
   std::string path_;
   /// Records carry their content.
   bool has_content_;
-  std::unique_ptr<byte_window> window_;
-  /// Finds the ends of lines in plain files, if nobody wants what is read.
-  std::optional<line_ends> ends_;
   /// The newest that was shared.
   std::shared_ptr<const line_block> block_;
   bool begun_ = false;
   std::uint64_t number_;
   /// Where the next line begins.
   std::uint64_t at_;
-  /// Lines before `at_` were found without reading: the window may be far behind.
-  bool is_passed_ = false;
   std::string restart_;
+  byte_window window_;
 };
 
 } // namespace leat

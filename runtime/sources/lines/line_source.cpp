@@ -3,9 +3,9 @@
 #include "runtime/base/limits.hpp"
 #include "runtime/base/number_text.hpp"
 #include "runtime/sample/sample_access.hpp"
+#include "runtime/sample/source_access.hpp"
 #include "runtime/sources/reread_notice.hpp"
 #include "runtime/sources/stream_codes.hpp"
-#include "runtime/storage/mapped_store.hpp"
 #include "runtime/storage/record_blocks.hpp"
 
 #include <leat/bad_sample.hpp>
@@ -70,14 +70,14 @@ std::size_t file_number(std::uint64_t unit, std::uint64_t ranges) {
 } // namespace
 
 line_source::line_source(const std::string& name, const std::vector<std::string>& patterns,
-                         std::uint64_t ranges, line_format format, std::size_t pool_bytes)
+                         std::uint64_t ranges, line_format format)
     : line_source(name, find_files(patterns, name, file_kinds::with_pipes), ranges,
-                  std::move(format), pool_bytes, mapped_store(mapped_use::passing)) {}
+                  std::move(format), read_pattern::sequential) {}
 
 line_source::line_source(std::string name, file_set files, std::uint64_t ranges, line_format format,
-                         std::size_t pool_bytes, const object_store& store)
+                         read_pattern pattern)
     : name_(std::move(name)), ranges_(ranges), format_(std::move(format)),
-      opener_(std::move(files), pool_bytes, store) {
+      opener_(std::move(files), pattern) {
   if (ranges > max_units / opener_.files().size())
     refuse_argument(name_ + ".ranges",
                     std::to_string(ranges) + " of each of " + std::to_string(opener_.files().size())
@@ -89,7 +89,7 @@ line_source::line_source(std::string name, file_set files, std::uint64_t ranges,
                                            .file = opener_.files().path(i),
                                            .got = "ranges of a file that is compressed or a pipe",
                                            .needed = "ranges=1, or an uncompressed file"});
-  is_near_ = &store == &mapped_store(mapped_use::passing);
+  is_near_ = pattern == read_pattern::sequential && opener_.files().are_near();
   for (std::size_t i = 0; i < opener_.files().size(); ++i)
     is_near_ = is_near_ && opener_.seekable(i);
 }
@@ -116,27 +116,20 @@ void line_source::check(const stream_record& record) const {
                        record.length, line_reader::max_line);
 }
 
-std::optional<extent> line_source::locate(const stream_record& record) const {
-  if (record.content || !opener_.seekable(file_number(record.unit, ranges_)))
-    return {};
+stored_objects* line_source::locate(const stream_record& record, std::vector<extent>& into) const {
+  const auto file = file_number(record.unit, ranges_);
+  if (record.content || record.surroundings || !opener_.seekable(file))
+    return nullptr;
   check(record);
-  return extent{
-      .file = file_number(record.unit, ranges_), .offset = record.offset, .size = record.length};
-}
-
-void line_source::decode(const stream_record& record, std::span<const std::byte> bytes,
-                         sample& into) const {
-  const auto line = room_for(bytes.size(), into);
-  std::copy(bytes.begin(), bytes.end(), line.begin());
-  parse_line(
-      format_, line, record, [&] { return part(record.unit); }, into);
+  into.push_back({.file = file, .offset = record.offset, .size = record.length});
+  return &opener_.files().objects();
 }
 
 void line_source::read(const stream_record& record, sample& into) const {
   check(record);
   if (const auto* block = dynamic_cast<const line_block*>(record.surroundings.get())) {
     const auto line = line_in(*block->held, record);
-    sample_access::keep_alive(into, record.surroundings);
+    source_access::keep_alive(into, record.surroundings);
     into.count_read(line.size());
     return parse_line(
         format_, line, record, [&] { return part(record.unit); }, into);
@@ -154,7 +147,7 @@ void line_source::read(const stream_record& record, sample& into) const {
 
 bool line_source::read_with_others(const stream_record& record, std::span<std::byte> bytes,
                                    const sample& into) const {
-  auto* blocks = sample_access::blocks_of(into);
+  auto* blocks = source_access::blocks_of(into);
   const auto file = file_number(record.unit, ranges_);
   return blocks && bytes.size() <= record_blocks::largest_record && opener_.seekable(file)
          && blocks->read(opener_.files(), file, record.offset, bytes, is_near_,
@@ -169,12 +162,6 @@ payload_ptr line_source::read_content(const stream_record& record,
   opener_.read_again(file_number(record.unit, ranges_), record.offset, restart_from(record.key),
                      content->bytes, stop);
   return content;
-}
-
-void line_source::expect(const stream_record& record) const {
-  if (!record.content && !record.surroundings
-      && opener_.seekable(file_number(record.unit, ranges_)))
-    objects().expect(file_number(record.unit, ranges_), record.offset, record.length);
 }
 
 void line_source::append_id(const stream_record& record, std::string& to) const {

@@ -16,17 +16,15 @@
 namespace leat {
 
 /// The lines of text files. A unit is a file, or one of `ranges` parts of it.
-class line_source final : public located_stream, public passing_over {
+class line_source final : public stream_source, public passing_over {
 public:
-  /// Files of this machine, mapped while they are read. Throws as `find_files` does;
-  /// `errc::invalid_argument` if a file cannot be cut.
+  /// Files that are read sequentially. Throws as `find_files` does; `errc::invalid_argument` if a
+  /// file cannot be cut.
   line_source(const std::string& name, const std::vector<std::string>& patterns,
-              std::uint64_t ranges, line_format format,
-              std::size_t pool_bytes = stream_pool::default_limit_bytes);
+              std::uint64_t ranges, line_format format);
   /// Throws `errc::not_found`, `errc::io`; `errc::invalid_argument` if a file cannot be cut.
   line_source(std::string name, file_set files, std::uint64_t ranges, line_format format,
-              std::size_t pool_bytes = stream_pool::default_limit_bytes,
-              const object_store& store = local_store());
+              read_pattern pattern = read_pattern::normal);
 
   std::uint64_t units() const override { return opener_.files().size() * ranges_; }
   using stream_source::open;
@@ -35,13 +33,9 @@ public:
   bool is_unpacked(std::uint64_t unit) const override {
     return opener_.is_unpacked(unit / ranges_);
   }
-  std::optional<extent> locate(const stream_record& record) const override;
-  void decode(const stream_record& record, std::span<const std::byte> bytes,
-              sample& into) const override;
-  stored_objects& objects() const override { return opener_.files().objects(); }
+  stored_objects* locate(const stream_record& record, std::vector<extent>& into) const override;
   void read(const stream_record& record, sample& into) const override;
   payload_ptr read_content(const stream_record& record, const std::stop_token& stop) const override;
-  void expect(const stream_record& record) const override;
   void append_id(const stream_record& record, std::string& to) const override;
   source_facts facts() const override { return opener_.files().facts(); }
   std::string name() const override { return name_; }

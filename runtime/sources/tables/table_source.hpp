@@ -1,7 +1,7 @@
 #pragma once
 
+#include "runtime/sources/records_in_files.hpp"
 #include "runtime/sources/tables/block_cache.hpp"
-#include "runtime/sources/tokens/records_in_files.hpp"
 #include "runtime/storage/file_set.hpp"
 #include "runtime/storage/passed_over.hpp"
 

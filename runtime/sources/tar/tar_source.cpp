@@ -2,15 +2,14 @@
 
 #include "runtime/base/xxh3.hpp"
 #include "runtime/pipeline/operator_type.hpp"
-#include "runtime/sample/sample_access.hpp"
+#include "runtime/sample/source_access.hpp"
+#include "runtime/sources/records_in_files.hpp"
 #include "runtime/sources/tar/tar_index.hpp"
-#include "runtime/storage/local_store.hpp"
 
 #include <leat/error.hpp>
 #include <leat/notice.hpp>
 #include <leat/sources.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace leat {
@@ -47,25 +46,27 @@ run first_run(const tar_index& index, std::span<const tar_field> fields) {
 
 class tar_source final : public stored_source, public passing_over {
 public:
-  tar_source(file_set files, const tar_options& options, const object_store& store)
-      : stored_source(store.open(files.paths)), index_dir_(options.index_dir),
-        names_(std::move(files.names)), indexes_(open_tar_indexes(files.paths, options, store)),
+  tar_source(file_set files, const tar_options& options)
+      : stored_source(files.store->open(files.paths)), index_dir_(options.index_dir),
+        in_shards_(std::move(files.names)),
+        indexes_(open_tar_indexes(files.paths, options, *files.store)),
         others_(std::move(files.others)) {
     for (std::size_t i = 0; i < indexes_.size(); ++i) {
       const auto& x = indexes_[i];
-      first_record_.push_back(first_record_.back() + x.size());
-      others_.add(x.others(), names_[i] + ": ");
+      const auto& name = in_shards_.names()[i];
+      in_shards_.add(x.size(), "tar_shards");
+      others_.add(x.others(), name + ": ");
       if (!x.apart().empty())
-        notice(names_[i] + ": " + std::string{x.apart()});
+        notice(name + ": " + std::string{x.apart()});
       if (!x.tear().empty())
         notice("using the samples before a tear: " + std::string{x.tear()});
     }
   }
 
-  std::uint64_t size() const override { return first_record_.back(); }
+  std::uint64_t size() const override { return in_shards_.size(); }
 
   void locate(std::uint64_t record, std::vector<extent>& into) const override {
-    const auto [shard, index] = place_of(record);
+    const auto [shard, index] = in_shards_.place_of(record);
     const auto fields = indexes_[shard].fields(index);
     for (std::size_t i = 0; i < fields.size();) {
       const auto run = first_run(indexes_[shard], fields.subspan(i));
@@ -75,7 +76,7 @@ public:
   }
 
   void decode(std::uint64_t record, std::span<const std::byte> bytes, sample& into) const override {
-    const auto [shard, index] = place_of(record);
+    const auto [shard, index] = in_shards_.place_of(record);
     const auto fields = indexes_[shard].fields(index);
     for (std::size_t i = 0; i < fields.size();) {
       const auto run = first_run(indexes_[shard], fields.subspan(i));
@@ -95,24 +96,19 @@ public:
   }
 
   void append_id(std::uint64_t record, std::string& to) const override {
-    const auto [shard, index] = place_of(record);
-    to += names_[shard];
+    const auto [shard, index] = in_shards_.place_of(record);
+    to += in_shards_.names()[shard];
     to += '/';
     to += indexes_[shard].key(index);
   }
 
-  std::vector<std::uint64_t> records_per_file() const override {
-    std::vector<std::uint64_t> counts;
-    for (const auto& x : indexes_)
-      counts.push_back(x.size());
-    return counts;
-  }
+  std::vector<std::uint64_t> records_per_file() const override { return in_shards_.counts(); }
 
   source_facts facts() const override {
-    source_facts x{.files = names_.size(), .records = size(), .bytes = 0, .digest = {}};
+    source_facts x{.files = indexes_.size(), .records = size(), .bytes = 0, .digest = {}};
     hash_stream hash;
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      hash.add(names_[i]);
+    for (std::size_t i = 0; i < indexes_.size(); ++i) {
+      hash.add(in_shards_.names()[i]);
       hash.add(indexes_[i].shard().size);
       hash.add(indexes_[i].size());
       x.bytes += indexes_[i].shard().size;
@@ -125,21 +121,16 @@ public:
   const passed_over& what_is_passed_over() const override { return others_; }
 
 private:
-  struct place {
-    std::size_t shard;
-    std::uint64_t record;
-  };
-
   static void read_places(const tar_index& index, std::span<const tar_field> fields, sample& into) {
     std::size_t size = 0;
     for (const auto& x : fields)
       size += index.place_bytes(x);
-    auto places = sample_access::place_buffer(into, size);
+    auto places = source_access::place_buffer(into, size);
     for (const auto& x : fields) {
       const auto own = places.first(index.place_bytes(x));
       places = places.subspan(own.size());
       if (!own.empty() && index.read_places(x, own))
-        sample_access::set_places(into, index.name(x), own);
+        source_access::set_places(into, index.name(x), own);
     }
   }
 
@@ -160,26 +151,16 @@ private:
                                  "indexed again, and start the job anew"});
   }
 
-  place place_of(std::uint64_t record) const {
-    // The last shard that begins at or before the record: empty shards begin where the next does.
-    auto behind = std::upper_bound(first_record_.begin(), first_record_.end(), record);
-    const auto shard = static_cast<std::size_t>(behind - first_record_.begin()) - 1;
-    return {shard, record - first_record_[shard]};
-  }
-
   std::string index_dir_;
-  std::vector<std::string> names_;
+  records_in_files in_shards_;
   std::vector<tar_index> indexes_;
-  /// Records before each shard, and the total after them.
-  std::vector<std::uint64_t> first_record_{0};
   passed_over others_;
 };
 
 } // namespace
 
-std::shared_ptr<const stored_source> open_tar_source(file_set files, const tar_options& options,
-                                                     const object_store& store) {
-  return std::make_shared<const tar_source>(std::move(files), options, store);
+std::shared_ptr<const stored_source> open_tar_source(file_set files, const tar_options& options) {
+  return std::make_shared<const tar_source>(std::move(files), options);
 }
 
 pipeline tar_shards(std::string pattern, tar_options options) {
@@ -192,7 +173,7 @@ pipeline tar_shards(std::vector<std::string> patterns, tar_options options) {
       {{"patterns", patterns},
        {"index_dir", options.index_dir},
        {"allow_torn", options.allow_torn}},
-      [=] { return open_tar_source(find_files(patterns, "tar_shards"), options, local_store()); });
+      [=] { return open_tar_source(find_files(patterns, "tar_shards"), options); });
 }
 
 operator_type tar_shards_operator() {

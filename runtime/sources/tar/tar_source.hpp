@@ -1,7 +1,6 @@
 #pragma once
 
 #include "runtime/storage/file_set.hpp"
-#include "runtime/storage/object_store.hpp"
 
 #include <leat/sources.hpp>
 #include <leat/stored_source.hpp>
@@ -10,8 +9,7 @@
 
 namespace leat {
 
-/// The samples of tar shards in a store. Throws what `tar_shards` throws on opening.
-std::shared_ptr<const stored_source> open_tar_source(file_set files, const tar_options& options,
-                                                     const object_store& store);
+/// The samples of tar shards. Throws what `tar_shards` throws on opening.
+std::shared_ptr<const stored_source> open_tar_source(file_set files, const tar_options& options);
 
 } // namespace leat

@@ -58,9 +58,8 @@ tar_stream_source::tar_stream_source(const std::vector<std::string>& patterns,
                                      std::size_t pool_bytes)
     : tar_stream_source(find_files(patterns, "tar_stream", file_kinds::with_pipes), pool_bytes) {}
 
-tar_stream_source::tar_stream_source(file_set files, std::size_t pool_bytes,
-                                     const object_store& store)
-    : opener_(std::move(files), pool_bytes, store) {}
+tar_stream_source::tar_stream_source(file_set files, std::size_t pool_bytes)
+    : opener_(std::move(files), read_pattern::normal, pool_bytes) {}
 
 std::unique_ptr<unit_reader> tar_stream_source::open(std::uint64_t unit, const stream_place& from,
                                                      const reader_options& options) const {
@@ -85,11 +84,13 @@ void tar_stream_source::check(std::uint64_t unit, const stream_place& from,
                      + " bytes");
 }
 
-std::optional<extent> tar_stream_source::locate(const stream_record& record) const {
+stored_objects* tar_stream_source::locate(const stream_record& record,
+                                          std::vector<extent>& into) const {
   if (record.content || !opener_.seekable(record.unit))
-    return {};
+    return nullptr;
   opener_.check_record(record.unit, record.offset, {}, record.length, tar_unit_reader::max_span);
-  return extent{.file = record.unit, .offset = record.offset, .size = record.length};
+  into.push_back({.file = record.unit, .offset = record.offset, .size = record.length});
+  return &opener_.files().objects();
 }
 
 void tar_stream_source::decode(const stream_record& record, std::span<const std::byte> bytes,

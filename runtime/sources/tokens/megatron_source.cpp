@@ -1,9 +1,9 @@
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/operator_type.hpp"
+#include "runtime/sources/piece_source.hpp"
+#include "runtime/sources/records_in_files.hpp"
 #include "runtime/sources/tokens/megatron_index.hpp"
-#include "runtime/sources/tokens/piece_source.hpp"
 #include "runtime/sources/tokens/token_source.hpp"
-#include "runtime/storage/mapped_store.hpp"
 #include "runtime/storage/read_now.hpp"
 
 #include <leat/error.hpp>
@@ -36,11 +36,12 @@ std::vector<std::string> with_ending(std::vector<std::string> names, std::string
 
 class megatron_source final : public piece_source {
 public:
-  megatron_source(file_set indexes, const object_store& store)
-      : piece_source(store.open(with_ending(indexes.paths, data_ending)), "tokens",
-                     std::move(indexes.others)),
+  explicit megatron_source(file_set indexes)
+      : piece_source(
+          indexes.store->open(with_ending(indexes.paths, data_ending), read_pattern::random),
+          "tokens", std::move(indexes.others)),
         in_files_(with_ending(std::move(indexes.names), {})) {
-    const auto stored = store.open(indexes.paths);
+    const auto stored = indexes.store->open(indexes.paths);
     for (std::size_t i = 0; i < indexes.paths.size(); ++i) {
       const megatron_files files{.index = indexes.paths[i],
                                  .index_bytes = stored->stat(i).size,
@@ -50,7 +51,7 @@ public:
                             [&](auto offset, auto into) { read_now(*stored, i, offset, into); });
       check_type(files.index);
       in_files_.add(indexes_[i].size(), "megatron");
-      facts_.push_back({.bytes = files.data_bytes, .count = indexes_[i].size()});
+      add_facts(in_files_.names()[i], files.data_bytes, indexes_[i].size());
     }
   }
 
@@ -63,7 +64,6 @@ public:
     in_files_.append_id(record, to);
   }
   std::vector<std::uint64_t> records_per_file() const override { return in_files_.counts(); }
-  source_facts facts() const override { return facts_of(in_files_, facts_, size()); }
   std::string name() const override { return "megatron"; }
 
 private:
@@ -85,14 +85,12 @@ private:
 
   records_in_files in_files_;
   std::vector<megatron_index> indexes_;
-  std::vector<facts_of_file> facts_;
 };
 
 } // namespace
 
-std::shared_ptr<const stored_source> open_megatron_source(file_set indexes,
-                                                          const object_store& store) {
-  return std::make_shared<const megatron_source>(std::move(indexes), store);
+std::shared_ptr<const stored_source> open_megatron_source(file_set indexes) {
+  return std::make_shared<const megatron_source>(std::move(indexes));
 }
 
 pipeline megatron(std::string prefix) {
@@ -101,8 +99,7 @@ pipeline megatron(std::string prefix) {
 
 pipeline megatron(std::vector<std::string> prefixes) {
   return source_pipeline("megatron", {{"patterns", prefixes}}, [=] {
-    return open_megatron_source(find_files(with_ending(prefixes, index_ending), "megatron"),
-                                mapped_store(mapped_use::staying));
+    return open_megatron_source(find_files(with_ending(prefixes, index_ending), "megatron"));
   });
 }
 

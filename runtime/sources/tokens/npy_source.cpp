@@ -1,9 +1,9 @@
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/operator_type.hpp"
+#include "runtime/sources/piece_source.hpp"
+#include "runtime/sources/records_in_files.hpp"
 #include "runtime/sources/tokens/npy_header.hpp"
-#include "runtime/sources/tokens/piece_source.hpp"
 #include "runtime/sources/tokens/token_source.hpp"
-#include "runtime/storage/mapped_store.hpp"
 #include "runtime/storage/read_now.hpp"
 
 #include <leat/error.hpp>
@@ -20,8 +20,9 @@ std::string npy_form_of(const npy_header& x) {
 
 class npy_source final : public piece_source {
 public:
-  npy_source(file_set files, const object_store& store)
-      : piece_source(store.open(files.paths), "value", std::move(files.others)),
+  explicit npy_source(file_set files)
+      : piece_source(files.store->open(files.paths, read_pattern::random), "value",
+                     std::move(files.others)),
         in_files_(std::move(files.names)) {
     for (std::size_t i = 0; i < files.paths.size(); ++i) {
       const auto bytes = objects().stat(i).size;
@@ -30,7 +31,7 @@ public:
       }));
       check_form(files.paths[i]);
       in_files_.add(arrays_[i].records, "npy");
-      facts_.push_back({.bytes = bytes, .count = arrays_[i].records});
+      add_facts(in_files_.names()[i], bytes, arrays_[i].records);
     }
   }
 
@@ -42,7 +43,6 @@ public:
     in_files_.append_id(record, to);
   }
   std::vector<std::uint64_t> records_per_file() const override { return in_files_.counts(); }
-  source_facts facts() const override { return facts_of(in_files_, facts_, size()); }
   std::string name() const override { return "npy"; }
 
 private:
@@ -64,13 +64,12 @@ private:
 
   records_in_files in_files_;
   std::vector<npy_header> arrays_;
-  std::vector<facts_of_file> facts_;
 };
 
 } // namespace
 
-std::shared_ptr<const stored_source> open_npy_source(file_set files, const object_store& store) {
-  return std::make_shared<const npy_source>(std::move(files), store);
+std::shared_ptr<const stored_source> open_npy_source(file_set files) {
+  return std::make_shared<const npy_source>(std::move(files));
 }
 
 pipeline npy(std::string pattern) {
@@ -78,9 +77,8 @@ pipeline npy(std::string pattern) {
 }
 
 pipeline npy(std::vector<std::string> patterns) {
-  return source_pipeline("npy", {{"patterns", patterns}}, [=] {
-    return open_npy_source(find_files(patterns, "npy"), mapped_store(mapped_use::staying));
-  });
+  return source_pipeline("npy", {{"patterns", patterns}},
+                         [=] { return open_npy_source(find_files(patterns, "npy")); });
 }
 
 operator_type npy_operator() {

@@ -3,10 +3,9 @@
 #include "runtime/base/limits.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/operator_type.hpp"
+#include "runtime/sources/piece_source.hpp"
 #include "runtime/sources/tokens/npy_header.hpp"
-#include "runtime/sources/tokens/piece_source.hpp"
 #include "runtime/sources/tokens/token_windows.hpp"
-#include "runtime/storage/mapped_store.hpp"
 #include "runtime/storage/read_now.hpp"
 
 #include <leat/error.hpp>
@@ -78,12 +77,15 @@ std::vector<std::uint64_t> tokens_of(const std::vector<token_file>& files) {
 
 class token_source final : public piece_source {
 public:
-  token_source(file_set files, dtype type, std::uint64_t length, const token_options& options,
-               const object_store& store)
-      : piece_source(store.open(files.paths), "tokens", std::move(files.others)),
+  token_source(file_set files, dtype type, std::uint64_t length, const token_options& options)
+      : piece_source(files.store->open(files.paths, read_pattern::random), "tokens",
+                     std::move(files.others)),
         type_(type), dims_{length}, is_dense_(options.drop_last),
         files_(open_files_of(objects(), files.paths.size(), type)),
-        windows_(std::move(files.names), tokens_of(files_), length, options) {}
+        windows_(std::move(files.names), tokens_of(files_), length, options) {
+    for (std::size_t i = 0; i < files_.size(); ++i)
+      add_facts(windows_.names()[i], files_[i].bytes, files_[i].tokens);
+  }
 
   std::uint64_t size() const override { return windows_.size(); }
   std::span<std::byte> make_room(std::uint64_t, std::size_t size, sample& into) const override {
@@ -95,13 +97,6 @@ public:
     windows_.append_id(record, to);
   }
   std::vector<std::uint64_t> records_per_file() const override { return windows_.per_file(); }
-  source_facts facts() const override {
-    std::vector<facts_of_file> facts;
-    facts.reserve(files_.size());
-    for (const auto& x : files_)
-      facts.push_back({.bytes = x.bytes, .count = x.tokens});
-    return facts_of(windows_.in_files(), facts, size());
-  }
   std::string name() const override { return "tokens"; }
 
 private:
@@ -135,11 +130,9 @@ void check_tokens(dtype type, std::uint64_t length, const token_options& options
 
 } // namespace
 
-std::shared_ptr<const stored_source> open_token_source(file_set files, dtype type,
-                                                       std::uint64_t length,
-                                                       const token_options& options,
-                                                       const object_store& store) {
-  return std::make_shared<const token_source>(std::move(files), type, length, options, store);
+std::shared_ptr<const stored_source>
+open_token_source(file_set files, dtype type, std::uint64_t length, const token_options& options) {
+  return std::make_shared<const token_source>(std::move(files), type, length, options);
 }
 
 pipeline tokens(std::string pattern, dtype type, std::uint64_t length, token_options options) {
@@ -149,18 +142,16 @@ pipeline tokens(std::string pattern, dtype type, std::uint64_t length, token_opt
 pipeline tokens(std::vector<std::string> patterns, dtype type, std::uint64_t length,
                 token_options options) {
   check_tokens(type, length, options);
-  return source_pipeline("tokens",
-                         {{"patterns", patterns},
-                          {"type", std::string{to_string(type)}},
-                          {"length", length},
-                          {"stride", options.stride},
-                          {"drop_last", options.drop_last},
-                          {"random_windows", options.random_windows},
-                          {"seed", options.seed}},
-                         [=] {
-                           return open_token_source(find_files(patterns, "tokens"), type, length,
-                                                    options, mapped_store(mapped_use::staying));
-                         });
+  return source_pipeline(
+      "tokens",
+      {{"patterns", patterns},
+       {"type", std::string{to_string(type)}},
+       {"length", length},
+       {"stride", options.stride},
+       {"drop_last", options.drop_last},
+       {"random_windows", options.random_windows},
+       {"seed", options.seed}},
+      [=] { return open_token_source(find_files(patterns, "tokens"), type, length, options); });
 }
 
 operator_type tokens_operator() {

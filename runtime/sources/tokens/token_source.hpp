@@ -1,7 +1,6 @@
 #pragma once
 
 #include "runtime/storage/file_set.hpp"
-#include "runtime/storage/object_store.hpp"
 
 #include <leat/sources.hpp>
 #include <leat/stored_source.hpp>
@@ -9,21 +8,18 @@
 #include <cstdint>
 #include <memory>
 
-// The sources of this folder as values, over any store: what their pipelines open.
+// The sources of this folder as values: what their pipelines open.
 
 namespace leat {
 
 /// `leat::tokens`. The arguments have been checked.
-std::shared_ptr<const stored_source> open_token_source(file_set files, dtype type,
-                                                       std::uint64_t length,
-                                                       const token_options& options,
-                                                       const object_store& store);
+std::shared_ptr<const stored_source>
+open_token_source(file_set files, dtype type, std::uint64_t length, const token_options& options);
 
 /// `leat::npy`
-std::shared_ptr<const stored_source> open_npy_source(file_set files, const object_store& store);
+std::shared_ptr<const stored_source> open_npy_source(file_set files);
 
 /// `leat::megatron`. The files are the indexes, *.idx; each one's data lies beside it.
-std::shared_ptr<const stored_source> open_megatron_source(file_set indexes,
-                                                          const object_store& store);
+std::shared_ptr<const stored_source> open_megatron_source(file_set indexes);
 
 } // namespace leat

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/sources/tokens/records_in_files.hpp"
+#include "runtime/sources/records_in_files.hpp"
 
 #include <leat/sources.hpp>
 
@@ -32,7 +32,8 @@ public:
   token_window at(std::uint64_t number) const;
   void append_id(std::uint64_t number, std::string& to) const;
   std::vector<std::uint64_t> per_file() const;
-  const records_in_files& in_files() const noexcept { return windows_; }
+  /// Those of the files.
+  const std::vector<std::string>& names() const noexcept { return windows_.names(); }
 
 private:
   std::vector<std::uint64_t> tokens_;

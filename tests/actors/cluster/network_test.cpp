@@ -84,9 +84,8 @@ TEST_CASE("ranks on nodes of their own get their seats, store a set and end the 
               std::make_shared<const std::string>(test::part_of(x == &a ? 0 : 1, 2, {1, 0})));
       to.finish();
     });
-  const auto is_over = [](const member& x) { return x.is_over(); };
-  CHECK(a.becomes(is_over));
-  CHECK(b.becomes(is_over));
+  CHECK(a.becomes(&member::is_over));
+  CHECK(b.becomes(&member::is_over));
   const job_file_reader file{sets.path(), {1, 0, 2}};
   CHECK(file.part(0).rank == 0);
   CHECK(file.part(1).rank == 1);
@@ -118,10 +117,10 @@ TEST_CASE("a state directory that cannot be written holds the job up, and no mor
   const lead_on_node lead;
   lead.memory->is_broken = true;
   const rank_process a{1, hello_for(1, 0, 1), lead.port};
-  CHECK_FALSE(a.place->wait_until([](const member& x, member::time) { return x.term() > 0; },
-                                  steady_clock::now() + 1s));
+  CHECK_FALSE(
+      a.place->wait_until([](const member& x) { return x.term() > 0; }, steady_clock::now() + 1s));
   lead.memory->is_broken = false;
-  CHECK(a.place->wait_until([](const member& x, member::time) { return x.term() == 1; },
+  CHECK(a.place->wait_until([](const member& x) { return x.term() == 1; },
                             steady_clock::now() + 20s));
 }
 
@@ -130,23 +129,22 @@ TEST_CASE("a process with another token never gets a seat, and is not answered")
   auto hello = hello_for(1, 0, 1);
   hello.token = "guess";
   rank_process a{1, hello, lead.port};
-  CHECK_FALSE(
-      a.place->wait_until([](const member& x, member::time) { return x.heard().has_value(); },
-                          steady_clock::now() + 1s));
+  CHECK_FALSE(a.place->wait_until([](const member& x) { return x.heard().has_value(); },
+                                  steady_clock::now() + 1s));
 }
 
 TEST_CASE("the coordinator's own process needs no connection") {
   const lead_on_node lead;
   const auto place =
-      std::make_shared<membership>(hello_for(1, 0, 1), short_times(), test::steady_now);
+      std::make_shared<shared_member>(hello_for(1, 0, 1), short_times(), test::steady_now);
   const auto lives = std::make_shared<gate>();
   const logger_release released;
   auto handle = node(0).system().spawn(
       member_shell,
       member_config{.place = place, .local = lead.lead->handle(), .beat = short_times().beat},
       gate_token{lives});
-  CHECK(place->wait_until([](const member& x, member::time) { return x.term() == 1; },
-                          steady_clock::now() + 20s));
+  CHECK(
+      place->wait_until([](const member& x) { return x.term() == 1; }, steady_clock::now() + 20s));
   caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
   handle = nullptr;
   CHECK(lives->wait_for_none(10s));
@@ -176,9 +174,9 @@ TEST_CASE("a coordinator that cannot go on says so, and its ranks find the next 
   first.reset();
   const lead_on_node second{is_at_same_port ? port : std::uint16_t{0}, memory};
   *a.port = second.port;
-  const auto before = a.place->look([](const member& x, member::time) { return *x.heard(); });
+  const auto before = a.place->look([](const member& x) { return *x.heard(); });
   CHECK(a.becomes([&](const member& x) { return *x.heard() > before; }));
-  CHECK(a.place->look([](const member& x, member::time) { return x.term(); }) == 1);
+  CHECK(a.place->look(&member::term) == 1);
 }
 
 TEST_CASE("a rank whose coordinator says nothing any more looks for another one") {

@@ -68,7 +68,7 @@ TEST_CASE("what one rank alone waits for is stored, or given up, while others sa
   auto [a, b] = two_that_began(x);
   SECTION("all have saved it") {
     b.save({0, 5}, part_of("b's"));
-    b.move_on({0, 6}, 6);
+    b.move_on({{0, 6}, 6});
     b.save({0, 9}, part_of("b's later"));
     x.pass(2s); // the newest set is being collected
     a.save({0, 5}, part_of("a's"));
@@ -77,7 +77,7 @@ TEST_CASE("what one rank alone waits for is stored, or given up, while others sa
     CHECK(x.on_disk == job_position{0, 5});
   }
   SECTION("another one has passed it") {
-    b.move_on({0, 6}, 6);
+    b.move_on({{0, 6}, 6});
     b.save({0, 9}, part_of("b's later"));
     x.pass(2s);
     a.save({0, 5}, part_of("a's"));
@@ -87,7 +87,7 @@ TEST_CASE("what one rank alone waits for is stored, or given up, while others sa
   }
   CHECK(a.saved().empty());
   a.wait_for_saved(false);
-  a.move_on({0, 9}, 9);
+  a.move_on({{0, 9}, 9});
   a.save({0, 9}, part_of("a's later"));
   x.pass(2s);
   CHECK(x.on_disk == job_position{0, 9});
@@ -207,7 +207,7 @@ TEST_CASE("under the policy alone a rank comes back to its seat while the others
   CHECK(a.term() == 1);
   CHECK(c.term() == 1);
   CHECK(c.seat().has_come_back);
-  b.move_on({0, 3}, 3);
+  b.move_on({{0, 3}, 3});
 }
 
 TEST_CASE("a second process of a rank is told who sits there") {
@@ -311,7 +311,7 @@ TEST_CASE("after a coordinator's restart nobody gets further ahead before all ha
   a.begin({0, 0}, 0);
   b.begin({0, 0}, 0);
   x.pass(2s);
-  a.move_on({0, 9}, 9);
+  a.move_on({{0, 9}, 9});
   x.silent[2] = true;
   x.begin();
   x.pass(2s);

@@ -65,9 +65,9 @@ TEST_CASE("a rank says how far it is half way to where it may run") {
   x.on_word(word, 1s + beat);
   REQUIRE_FALSE(x.has_news());
   CHECK(x.next_news() == 5);
-  x.move_on({0, 4}, 4);
+  x.move_on({{0, 4}, 4});
   CHECK_FALSE(x.has_news());
-  x.move_on({0, 5}, 5);
+  x.move_on({{0, 5}, 5});
   CHECK(x.has_news());
   CHECK(x.take_beat(1s + beat)->global_step == 5);
   CHECK(x.next_news() == 7);
@@ -81,15 +81,15 @@ TEST_CASE("rates are those of a whole beat, and of the seat alone") {
     return std::pair{told->rows_per_second, told->hunger};
   };
   CHECK(rates(2s) == std::pair<std::uint64_t, std::uint64_t>{0, 0});
-  x.count(50, 25ms);
+  x.move_on({.rows = 50, .waited = 25ms});
   CHECK(rates(2s + beat) == std::pair<std::uint64_t, std::uint64_t>{500, 250});
-  x.count(55, 25ms);
+  x.move_on({.rows = 55, .waited = 25ms});
   x.state(0, {.batches = 9}); // worth a beat of its own
   x.on_word({.life = 1, .echo = 3}, 2s + beat);
   CHECK(rates(2s + beat + beat / 2) == std::pair<std::uint64_t, std::uint64_t>{500, 250});
   CHECK(rates(2s + 3 * beat) == std::pair<std::uint64_t, std::uint64_t>{25, 0});
   CHECK(rates(2s + 4 * beat) == std::pair<std::uint64_t, std::uint64_t>{0, 0});
-  x.count(70, 25ms);
+  x.move_on({.rows = 70, .waited = 25ms});
   CHECK(rates(2s + 5 * beat).first == 150);
   x.on_word({.life = 1, .stop = 1}, 2s + 5 * beat); // another term begins
   CHECK(rates(2s + 6 * beat) == std::pair<std::uint64_t, std::uint64_t>{0, 0});

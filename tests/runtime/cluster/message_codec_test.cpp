@@ -40,7 +40,7 @@ cluster_beat a_beat() {
           .term = 3,
           .sets = "sets",
           .start = job_position{1, 2},
-          .behind = {0, 7},
+          .saves_from = {0, 7},
           .global_step = 0,
           .horizons = {{0, {9, true}}, {1, {2, false}}},
           .ends = {{0, 9}},

@@ -159,7 +159,7 @@ TEST_CASE("batch_slot: a slot goes from state to state as its users may") {
   batch_slot slot{two_fields, 1};
   CHECK(slot.state() == free);
   slot.reserve();
-  CHECK_FALSE(slot.is_open());
+  CHECK_FALSE(slot.has_rows_left());
   open_rows(slot, 1);
   CHECK(slot.state() == filling);
   CHECK_FALSE(slot.complete());

@@ -27,30 +27,48 @@ void give(batch_slot& slot, std::size_t row, std::uint32_t worker) {
 
 using rows_t = std::vector<std::uint32_t>;
 
-TEST_CASE("in_flight: complete batches leave in order only") {
+TEST_CASE("in_flight: batches are forgotten once they are complete") {
   in_flight x;
   auto first = open_slot(1, false);
   auto second = open_slot(1, false);
   x.begin(first);
   x.begin(second);
   second->finish(0);
-  CHECK_FALSE(x.take_complete());
-  first->finish(0);
-  CHECK(x.take_complete() == first);
-  CHECK(x.take_complete() == second);
-  CHECK_FALSE(x.take_complete());
-  CHECK(x.size() == 0);
+  x.begin(open_slot(1, false));
+  CHECK(x.size() == 2);
+  CHECK(second.use_count() == 1);
+  CHECK(first.use_count() == 2);
+  CHECK_FALSE(x.take_aside());
 }
 
-TEST_CASE("in_flight: a batch that is reserved and not yet open is not complete") {
+TEST_CASE("in_flight: probes are kept until they are taken, in any order") {
+  in_flight x;
+  std::vector<std::shared_ptr<batch_slot>> slots;
+  for (int i = 0; i < 3; ++i) {
+    slots.push_back(std::make_shared<batch_slot>(one_field, 1));
+    open_rows(*slots.back(), 1, false, 100, {.what = batch_plan::kind::probe});
+    x.begin(slots.back());
+  }
+  slots[2]->finish(0);
+  slots[1]->finish(0);
+  x.begin(open_slot(1, false));
+  CHECK(x.take_aside() == slots[1]);
+  CHECK(x.take_aside() == slots[2]);
+  CHECK_FALSE(x.take_aside());
+  give(*slots[0], 0, 4);
+  CHECK(x.lost(4, 5).at(0).rows == rows_t{0});
+  CHECK_FALSE(x.lost(5, 6).at(0).is_batch);
+}
+
+TEST_CASE("in_flight: a batch that was handed over and is reserved anew has no rows to pass on") {
   in_flight x;
   auto slot = open_slot(1, true);
+  x.begin(slot);
+  give(*slot, 0, 0);
   slot->finish(0);
   slot->close();
   slot->release();
   slot->reserve();
-  x.begin(slot);
-  CHECK_FALSE(x.take_complete());
   CHECK(x.lost(0, 1).empty());
 }
 
@@ -130,9 +148,8 @@ TEST_CASE("in_flight: the second death over a row fails the row, and the batch s
   CHECK(x.lost(0, 1).at(0).rows == rows_t{0, 1});
   slot->holder(0).state = phase::begun;
   CHECK(x.lost(1, 2).at(0).rows == rows_t{1});
-  CHECK_FALSE(x.take_complete());
+  CHECK_FALSE(slot->complete());
   slot->finish(1);
-  REQUIRE(x.take_complete() == slot);
   slot->close();
   CHECK(slot->plan().what == batch_plan::kind::failed);
   REQUIRE(slot->plan().failure);
@@ -153,7 +170,7 @@ TEST_CASE("in_flight: a row that is given up may be the one that completes its b
     const auto chunks = x.lost(worker, worker + 1);
     CHECK(chunks.size() == (worker == 0 ? 1 : 0));
   }
-  CHECK(x.take_complete() == slot);
+  CHECK(slot->complete());
 }
 
 TEST_CASE("in_flight: deaths between rows do not count against them") {

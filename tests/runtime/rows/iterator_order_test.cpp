@@ -1,4 +1,6 @@
+#include "runtime/base/threads/blocking_queue.hpp"
 #include "runtime/rows/iterator_order.hpp"
+#include "runtime/rows/row_worker.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/small_job.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -10,8 +12,10 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <fstream>
 #include <memory>
 #include <random>
@@ -115,21 +119,52 @@ std::string text_of(const planned_batch& batch) {
   return text;
 }
 
-/// All batches of an order, or its first ones, and how it ends. Without `chance`, all probes are
-/// done before the next batch is asked for; with it, one of those in flight, and so on.
+/// Who runs the lanes of an order.
+enum class lanes_run { in_its_thread, in_workers, in_workers_that_probe };
+
+/// Runs what is no batch, in the caller's thread.
+class probing_worker {
+public:
+  explicit probing_worker(const std::shared_ptr<const job_plan>& plan) {
+    worker_.plan = plan;
+    worker_.record = std::make_shared<worker_record>();
+    worker_.function.emplace(plan, worker_.record);
+  }
+
+  /// False if it was not complete then.
+  bool run(batch_slot& slot) {
+    if (slot.holds_turns())
+      return worker_.run(slot, 0, slot.num_rows()) == row_worker::verdict::complete;
+    for (std::size_t row = 0; row < slot.num_rows(); ++row)
+      worker_.function->run(slot.request(row), {}, slot.result(row));
+    return true;
+  }
+
+private:
+  row_worker worker_;
+};
+
+/// All batches of an order, or its first ones, and how it ends. Without `chance`, all probes and
+/// turns are done before the next batch is asked for; with it, one of those in flight, and so on.
 std::vector<std::string> run_order(const std::shared_ptr<const job_plan>& plan,
-                                   std::mt19937_64* chance) {
+                                   std::mt19937_64* chance,
+                                   lanes_run how = lanes_run::in_its_thread) {
   constexpr std::size_t most = 40;
-  const auto order = order_of_rank(*plan, 3);
-  row_runner function{plan, std::make_shared<worker_record>()};
+  const auto order = order_of_rank(*plan, 3, 0, 1, how != lanes_run::in_its_thread);
+  const std::size_t workers = how == lanes_run::in_workers_that_probe ? 1 : 1000;
+  probing_worker worker{plan};
   planned_batch batch;
   std::vector<std::unique_ptr<batch_slot>> probes;
   std::vector<std::string> result;
   const auto close = [&](std::size_t i) {
-    for (std::size_t row = 0; row < probes[i]->num_rows(); ++row)
-      function.run(probes[i]->request(row), {}, probes[i]->result(row));
-    order->close_probe(*probes[i]);
+    auto& slot = *probes[i];
+    REQUIRE(worker.run(slot));
+    slot.holds_turns() ? order->close_turns(slot) : order->close_probe(slot);
     probes.erase(probes.begin() + static_cast<std::ptrdiff_t>(i));
+  };
+  const auto add = [&](planned_batch& from, std::size_t rows) {
+    probes.push_back(std::make_unique<batch_slot>(std::make_shared<batch_layout>(), rows));
+    probes.back()->open(from, false);
   };
   while (result.size() < most) {
     if (order->open(batch)) {
@@ -143,9 +178,10 @@ std::vector<std::string> run_order(const std::shared_ptr<const job_plan>& plan,
       planned_batch probe;
       if (!order->open_probe(probe, rows))
         break;
-      probes.push_back(std::make_unique<batch_slot>(std::make_shared<batch_layout>(), rows));
-      probes.back()->open(probe, false);
+      add(probe, rows);
     }
+    if (planned_batch turns; order->open_turns(turns, workers))
+      add(turns, turns.rows);
     REQUIRE((!probes.empty() || order->wants_to_run()));
     if (chance && !probes.empty())
       close((*chance)() % probes.size());
@@ -156,7 +192,8 @@ std::vector<std::string> run_order(const std::shared_ptr<const job_plan>& plan,
 }
 
 TEST_CASE(
-    "iterator_order: batches, ends and errors do not depend on which item workers judge first") {
+    "iterator_order: batches, ends and errors do not depend on which item workers judge first, "
+    "nor on who runs lanes") {
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 chance{seed};
@@ -174,6 +211,74 @@ TEST_CASE(
     const auto expected = run_order(plan, nullptr);
     for (int i = 0; i < 12; ++i)
       REQUIRE(run_order(plan, &chance) == expected);
+    for (const auto how : {lanes_run::in_workers, lanes_run::in_workers_that_probe}) {
+      REQUIRE(run_order(plan, nullptr, how) == expected);
+      for (int i = 0; i < 6; ++i)
+        REQUIRE(run_order(plan, &chance, how) == expected);
+    }
+  }
+}
+
+/// All batches of an order whose lanes and probes run in so many threads, as they come.
+std::vector<std::string> run_in_threads(const std::shared_ptr<const job_plan>& plan,
+                                        std::size_t workers) {
+  using slot_queue = blocking_queue<batch_slot*>;
+  const auto never = std::chrono::steady_clock::now() + std::chrono::hours{1};
+  slot_queue done;
+  std::deque<slot_queue> dealt(workers);
+  std::vector<std::thread> threads;
+  for (auto& mine : dealt)
+    threads.emplace_back([&] {
+      probing_worker worker{plan};
+      while (const auto slot = mine.pop_until(never)) {
+        (void)worker.run(**slot);
+        done.push(*slot);
+      }
+    });
+  const auto order = order_of_rank(*plan, 3, 0, 1, true);
+  std::size_t number = 0;
+  const auto deal = [&](planned_batch& rows) {
+    auto slot = std::make_unique<batch_slot>(std::make_shared<batch_layout>(), rows.rows);
+    slot->open(rows, false);
+    dealt[number++ % workers].push(slot.release());
+  };
+  std::vector<std::string> result;
+  for (planned_batch batch; result.size() < 40;) {
+    if (order->open(batch)) {
+      result.push_back(text_of(batch));
+      if (batch.plan.what != batch_plan::kind::batch)
+        break;
+      continue;
+    }
+    for (planned_batch turns; order->open_turns(turns, workers);)
+      deal(turns);
+    for (planned_batch probe; order->open_probe(probe, 2);)
+      deal(probe);
+    const std::unique_ptr<batch_slot> slot{*done.pop_until(never)};
+    slot->holds_turns() ? order->close_turns(*slot) : order->close_probe(*slot);
+  }
+  for (auto& x : dealt)
+    x.interrupt();
+  for (auto& x : threads)
+    x.join();
+  while (const auto slot = done.try_pop())
+    delete *slot;
+  return result;
+}
+
+TEST_CASE("iterator_order: batches do not depend on which thread runs a lane while others probe") {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    std::mt19937_64 chance{seed};
+    const std::uint64_t lanes = 1 + chance() % 3;
+    random_judges judges{seed, 60};
+    const auto data = count(60).filter(judges.next()).shuffle_buffer(4 * lanes, seed);
+    const auto plan = plan_of(data.batch(lanes, {.lanes = lanes, .end = epoch_end::mask}), nullptr);
+    judges.begin();
+    const auto expected = run_order(plan, nullptr);
+    for (const std::size_t workers : {1, 2, 4}) {
+      CAPTURE(seed, lanes, workers);
+      REQUIRE(run_in_threads(plan, workers) == expected);
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 namespace leat::worker_board_test {
 namespace {
@@ -83,6 +84,22 @@ TEST_CASE("worker_board: it names the worker that has been busy for longest") {
   CHECK(x.busy_since_before(1000) == nullptr);
   const auto now = steady_ns();
   CHECK(x.oldest_start_ns() >= now);
+}
+
+TEST_CASE("worker_board: a lane's turn may take long if it calls one function after the other") {
+  const std::string name = "read files";
+  worker_board x;
+  const auto record = x.add(0);
+  record->since_ns = 1;
+  { const call_record::scope call{record->calls, name, 0}; }
+  const auto begin = steady_ns();
+  REQUIRE(x.busy_since_before(begin) == nullptr);
+  const auto seen = x.oldest_start_ns();
+  CHECK(seen >= begin);
+  CHECK(x.oldest_start_ns() == seen); // no call has begun since
+  const call_record::scope call{record->calls, name, 0};
+  CHECK(x.oldest_start_ns() > seen);
+  CHECK(x.busy_since_before(steady_ns()) == record); // that call hangs
 }
 
 } // namespace

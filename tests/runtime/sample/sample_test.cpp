@@ -1,4 +1,5 @@
 #include "runtime/sample/sample_access.hpp"
+#include "runtime/sample/source_access.hpp"
 #include "tests/support/catch.hpp"
 
 #include <leat/bad_sample.hpp>
@@ -498,7 +499,7 @@ TEST_CASE("a sample that owns its bytes holds nothing that it had borrowed from"
   auto lent = std::make_shared<const block>();
   const std::weak_ptr<const block> alive = lent;
   x.borrow("text", lent->bytes);
-  sample_access::keep_alive(x, std::move(lent));
+  source_access::keep_alive(x, std::move(lent));
   REQUIRE_FALSE(alive.expired());
   sample_access::own(x);
   REQUIRE(alive.expired());

@@ -2,6 +2,7 @@
 #include "runtime/image/jpeg/row_places.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/sample/sample_access.hpp"
+#include "runtime/sample/source_access.hpp"
 #include "runtime/sources/folder/folder_index.hpp"
 #include "runtime/sources/index_files.hpp"
 #include "runtime/sources/row_index.hpp"
@@ -99,7 +100,7 @@ std::size_t places_of(const source& data, std::uint64_t record, std::string_view
   sample x;
   sample_access::reset(x, nullptr);
   data.read(record, x);
-  return sample_access::places(x, field).size();
+  return source_access::places(x, field).size();
 }
 
 /// Pixels of a record through the map, and whether it is good.
@@ -345,11 +346,11 @@ TEST_CASE("a field that was set again has no places of the old one") {
   sample s;
   sample_access::reset(s, nullptr);
   data->read(0, s);
-  REQUIRE(!sample_access::places(s, "jpg").empty());
+  REQUIRE(!source_access::places(s, "jpg").empty());
   sample_access::rename(s, "jpg", "picture");
-  CHECK(!sample_access::places(s, "picture").empty());
+  CHECK(!source_access::places(s, "picture").empty());
   s.set("picture", "other bytes");
-  CHECK(sample_access::places(s, "picture").empty());
+  CHECK(source_access::places(s, "picture").empty());
 }
 
 TEST_CASE("where no directory takes an index, that is said") {

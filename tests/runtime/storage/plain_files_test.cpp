@@ -68,7 +68,6 @@ TEST_CASE("plain files: where a file system would not wait in a read, it is told
         return ssize_t{-1};
       });
   CHECK(n == 10);
-  CHECK_FALSE(wait_in_reads(file));
 }
 
 TEST_CASE("plain files: an input may be a descriptor of this process") {

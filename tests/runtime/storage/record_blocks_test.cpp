@@ -40,7 +40,9 @@ struct written_files {
     }
   }
   std::string path(std::size_t i) const { return dir / (std::to_string(100 + i) + ".txt"); }
-  file_set found() const { return find_files({dir / "*.txt"}, "test", file_kinds::with_pipes); }
+  file_set found(const object_store& store = local_store()) const {
+    return test::files_in(store, dir / "*.txt");
+  }
 };
 
 std::optional<std::string> read(record_blocks& blocks, const stream_files& from, std::size_t file,
@@ -89,7 +91,7 @@ TEST_CASE("record blocks: other files in the same place of memory are other file
 TEST_CASE("record blocks: records that lie near each other take one read") {
   const written_files files{{100'000}};
   const far_store store{{.one_short_in = 0}};
-  const stream_files from{files.found(), store};
+  const stream_files from{files.found(store)};
   record_blocks blocks;
   for (std::uint64_t offset = 0; offset + 20 <= 100'000; offset += 20)
     REQUIRE(read(blocks, from, 0, offset, 20) == files.all[0].substr(offset, 20));
@@ -102,7 +104,7 @@ TEST_CASE("record blocks: near records that lie far from each other are read alo
   constexpr std::size_t many = 300;
   const written_files files{{many * block}};
   const far_store store{{.one_short_in = 0}};
-  const stream_files from{files.found(), store};
+  const stream_files from{files.found(store)};
   for (const bool is_near : {false, true}) {
     CAPTURE(is_near);
     record_blocks blocks;
@@ -134,7 +136,7 @@ TEST_CASE("record blocks: what cannot be read is not taken for what was there") 
   const far_store store{{.fail = [&](const std::string& name, std::uint64_t) {
     return fails ? std::optional{error(errc::io, {.file = name})} : std::nullopt;
   }}};
-  const stream_files from{files.found(), store};
+  const stream_files from{files.found(store)};
   record_blocks blocks;
   const auto second = record_blocks::block_bytes;
   REQUIRE(read(blocks, from, 0, 0, 100));

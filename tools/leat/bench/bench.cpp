@@ -49,19 +49,19 @@ struct plan {
   pipeline job;
   std::size_t threads = 1;
   bare_loop bare;
-  /// The job with plain C++ in place of leat's decoding, where it decodes.
+  /// The same job with plain C++ in place of leat's decoding, if it decodes.
   std::optional<bare_loop> plain = {};
   /// Rows of a round; whole batches.
   std::uint64_t rows = 0;
 };
 
-/// What decoding alone takes.
+/// The cost of decoding alone.
 struct decoding {
   decode_transform transform = decode_transform::train;
   decode_cases cases = {};
   std::vector<way_timing> ways = {};
   std::size_t own = 0;
-  /// Where leat's own decoder takes any of the images.
+  /// Set if leat's own decoder takes any of the images.
   std::optional<parts_timing> parts = {};
 };
 
@@ -80,7 +80,8 @@ std::chrono::nanoseconds through_loader(const plan& x) {
   return std::chrono::steady_clock::now() - start;
 }
 
-/// Rows that the bare loop makes in about the given time. Warms caches and clock rates up, too.
+/// Number of rows that the bare loop makes in about this time. Also warms up caches and clock
+/// rates.
 std::uint64_t rows_in(const bare_loop& x, double seconds) {
   constexpr double enough = 0.3;
   const auto batch_rows = x.batch_rows();
@@ -120,7 +121,7 @@ std::vector<timed_loop> loops_of(const plan& x) {
   return loops;
 }
 
-/// A round: all loops in turn, each time another one first.
+/// Runs one round: all loops in turn, each time another one first.
 void measure(const plan& x, std::uint64_t round, std::vector<timed_loop>& loops) {
   for (std::size_t i = 0; i < loops.size(); ++i) {
     auto& loop = loops[(i + round) % loops.size()];

@@ -23,7 +23,7 @@ resize_plan plan_of(const image_size& image, decode_transform transform, std::ui
   return train_image_plan(image, random, options);
 }
 
-/// Whether a file begins as JPEGs do: with the marks of a start and of another segment.
+/// Whether a file begins as JPEGs do: with the markers of a start and of another segment.
 bool is_jpeg(std::span<const std::byte> file) {
   constexpr std::array mark{std::byte{0xFF}, std::byte{0xD8}, std::byte{0xFF}};
   return file.size() >= mark.size() && std::equal(mark.begin(), mark.end(), file.begin());
@@ -37,8 +37,8 @@ std::optional<std::string> jpeg_field(const sample& x) {
   return std::nullopt;
 }
 
-/// Throws `bad_sample` for what cannot be decoded every way: libjpeg may fail on damage below the
-/// crop, which leat does not look at.
+/// Throws `bad_sample` for a file that some way cannot decode: libjpeg may fail on damage below the
+/// crop, which leat does not read.
 decode_case case_of(const sample& from, const std::string& field, decode_transform transform,
                     std::uint64_t number) {
   const tensor_form form{.type = dtype::u8};

@@ -22,7 +22,7 @@ struct way_timing {
   std::array<series, decode_ways.size()> rates = {};
 };
 
-/// Where the time of leat's own decoder goes, on one thread: microseconds an image, medians.
+/// Where the time of leat's own decoder goes, on one thread: microseconds per image, medians.
 struct parts_timing {
   part_times without_index = {};
   part_times with_index = {};
@@ -40,7 +40,7 @@ double sum_of(const part_times& x);
 part_times medians(const std::vector<part_times>& rounds);
 
 /// Times all ways in turn, each round another one first, after a round that warms up: with one
-/// worker, and with all of them. `images` is not empty.
+/// worker, and with all workers. `images` is not empty.
 std::vector<way_timing> time_ways(const decode_cases& images, const tensor_form& form,
                                   const decode_workers& workers, std::uint64_t rounds);
 

@@ -23,7 +23,7 @@ enum class decode_way {
   libjpeg,
   /// Planes by leat's own decoder.
   own,
-  /// leat's own decoder that knows where the rows begin.
+  /// leat's own decoder, which is told where the rows begin.
   own_with_places,
 };
 
@@ -32,7 +32,7 @@ inline constexpr std::array decode_ways{decode_way::plain, decode_way::exact, de
 
 const char* name_of(decode_way x) noexcept;
 
-/// One thread that decodes, every way.
+/// What one thread needs to decode in every way.
 class decode_worker {
 public:
   decode_worker();

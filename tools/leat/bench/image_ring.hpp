@@ -9,7 +9,7 @@
 
 namespace leat::command {
 
-/// Memory for images, written round and round, as a thread writes a loader's batches.
+/// Memory for images, written in a circle, as a thread writes a loader's batches.
 class image_ring {
 public:
   image_ring() : memory_(images * image_bytes) {}

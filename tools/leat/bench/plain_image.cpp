@@ -68,7 +68,7 @@ void write_floats(const std::vector<float>& row, const tensor_form& form, std::s
 void write_bytes(const std::vector<float>& row, std::size_t c, std::uint8_t* to) {
   const auto* from = row.data() + c;
   const auto width = row.size() / 3;
-  // lround would keep the compiler from vectors. NOLINTNEXTLINE(bugprone-incorrect-roundings)
+  // lround would keep the compiler from vectorizing. NOLINTNEXTLINE(bugprone-incorrect-roundings)
   auto rounded = [](float value) { return static_cast<std::uint8_t>(value + 0.5F); };
   for (std::size_t x = 0; x < width; ++x)
     to[x] = rounded(from[3 * x]);

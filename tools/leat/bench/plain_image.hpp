@@ -16,7 +16,8 @@ namespace leat::command {
 /// What leat's decoding is measured against: pixels as a plain C++ program makes them.
 /// libjpeg-turbo decodes the whole image to R, G, B (accurate transform, smooth upsampling), and
 /// loops over floats, left to the compiler, resize it (antialiased bilinear, rows first), normalise
-/// it and part the channels. Keeps its decompressor and its buffers; used by one thread at a time.
+/// it and separate the channels. Keeps its decompressor and its buffers; used by one thread at a
+/// time.
 class plain_image {
 public:
   plain_image();
@@ -34,7 +35,7 @@ public:
   void make(const resize_plan& what, const tensor_form& form, std::byte* to);
 
 private:
-  /// Weights of inputs first[i] .. first[i]+count[i]-1 for output i: `taps` floats an output.
+  /// Weights of inputs first[i] .. first[i]+count[i]-1 for output i: `taps` floats per output.
   struct axis {
     std::vector<std::size_t> first;
     std::vector<std::size_t> count;

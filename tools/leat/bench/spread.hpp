@@ -17,7 +17,8 @@ struct spread {
 
 spread spread_of(series values);
 
-/// Element by element, of equal lengths: one ratio a round, so that what slows a round cancels out.
+/// Element by element, of equal lengths: one ratio per round, so that what slows a round cancels
+/// out.
 series ratios(const series& a, const series& b);
 
 /// "1,234 (1,200 .. 1,300)": with commas if there are no decimals.

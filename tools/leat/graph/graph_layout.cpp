@@ -9,7 +9,7 @@ namespace leat::command {
 
 namespace {
 
-/// Between boxes side by side, and above one another.
+/// Space between boxes that are side by side, or above one another.
 constexpr double gap = 28;
 /// Characters of a line; longer ones are cut.
 constexpr std::size_t longest_line = 80;
@@ -102,7 +102,7 @@ public:
 
   drawing draw() {
     place(rounds_.back(), 0, 0);
-    // From the last one back: a round is placed by the one that takes it.
+    // Backwards from the last: each round is placed by the one that takes it.
     for (auto i = rounds_.size(); i-- > 0;)
       draw_round(i);
     draw_batch();
@@ -154,7 +154,7 @@ private:
       steps[step.inputs[i]].middle = middles[i];
   }
 
-  /// Its lines are to the left of what is in it.
+  /// The round's own lines are to the left of its boxes.
   static void set_width(placed_round& x) {
     auto half = x.function.width / 2;
     auto left = -half;
@@ -191,7 +191,7 @@ private:
     connect(x.steps.back().box, x.function);
   }
 
-  /// Says where the rounds above it stand.
+  /// Says where the rounds above the step are placed.
   void connect_inputs(const plan_step& step, const placed_step& x, const placed_round& round) {
     for (const auto input : step.inputs)
       connect(round.steps[input].box, x.box);

@@ -10,7 +10,7 @@
 namespace leat::command {
 
 enum class box_kind : std::uint8_t {
-  /// Has an iterator and a function in it.
+  /// A round: it contains an iterator and a function.
   round,
   /// A step of an iterator, without and with a state.
   step,
@@ -48,16 +48,16 @@ struct drawing {
 
 inline constexpr double char_width = 7.3;
 inline constexpr double line_height = 16;
-/// Between a box and its text.
+/// Space between a box and its text.
 inline constexpr double box_margin = 8;
 
-/// Characters of a text in UTF-8.
+/// Number of characters of a text in UTF-8.
 std::size_t length_of(const std::string& text);
-/// In lines of so many bytes at most, broken at spaces; a longer word stays whole.
+/// Breaks a text at spaces into lines of at most `longest` bytes; a longer word stays whole.
 std::vector<std::string> wrapped(std::string_view text, std::size_t longest);
 
-/// Places everything of the graph: data go down, branches stand side by side, a round stands above
-/// the step that takes it. The upper left corner is at (0, 0).
+/// Places all parts of the graph: data flow down, branches are side by side, a round is above the
+/// step that takes it. The upper left corner is at (0, 0).
 drawing lay_out(const plan_graph& x);
 
 } // namespace leat::command

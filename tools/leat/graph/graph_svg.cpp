@@ -15,7 +15,7 @@ namespace leat::command {
 
 namespace {
 
-/// Around everything.
+/// Space around the whole picture.
 constexpr double page_margin = 20;
 /// Characters of the longest name of a fact.
 constexpr std::size_t label_characters = 14;
@@ -40,7 +40,7 @@ const char* fill_of(box_kind kind) {
       ->fill;
 }
 
-/// The text as XML can hold it: what is not a character becomes a question mark.
+/// Escapes a text for XML; what is not a character becomes a question mark.
 std::string escaped(std::string_view text) {
   std::string result;
   while (!text.empty()) {
@@ -74,7 +74,7 @@ public:
   void box(const drawn_box& box) {
     rectangle(box);
     auto y = box.y + box_margin + text_below_top;
-    // The title says what it is; of a round also where its iterator runs.
+    // The title says what the box is; a round's also says where its iterator runs.
     for (std::size_t i = 0; i < box.lines.size(); ++i, y += line_height)
       text(box.x + box_margin, y, box.lines[i], i == 0 ? "bold" : "normal");
   }
@@ -86,7 +86,7 @@ public:
     reach(box.x + box.width, box.y + box.height);
   }
 
-  /// Straight down, and aside above its end.
+  /// Draws an arrow straight down, and then sideways above its end.
   void arrow(const drawn_arrow& a) {
     constexpr double head = 7;
     constexpr double bend = 20;

@@ -6,8 +6,8 @@
 
 namespace leat::command {
 
-/// The graph as an SVG picture, facts above it and a legend below: needs no other file, and no
-/// font but any of fixed width.
+/// The graph as an SVG picture, facts above it and a legend below: needs no other file, and any
+/// font of fixed width.
 std::string to_svg(const plan_graph& x);
 
 } // namespace leat::command

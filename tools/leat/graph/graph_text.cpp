@@ -65,7 +65,7 @@ std::string snapshots_of(const plan_graph& x) {
          + (others.empty() ? "" : ", apart from what these keep: " + listed(others));
 }
 
-/// A column for each branch that nothing has joined yet: "| o-'". All as wide.
+/// A column for each branch that has not been joined yet: "| o-'". All have the same width.
 std::vector<std::string> branch_marks(const plan_round& round) {
   std::vector<std::string> marks;
   std::size_t open = 0;
@@ -142,7 +142,7 @@ std::string title_of(const plan_graph& x, std::size_t round) {
 
 std::string iterator_caption(const plan_graph& x) {
   return x.is_indexed() ? "formula in the dispatcher, by position"
-                        : "iterator in the dispatcher, lane by lane";
+                        : "iterator in the workers, lane by lane";
 }
 
 std::string function_caption() {

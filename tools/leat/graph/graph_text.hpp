@@ -16,17 +16,17 @@ struct graph_fact {
 /// Order, lanes, length of an epoch, world sizes, snapshots: what limits a job.
 std::vector<graph_fact> facts_of(const plan_graph& x);
 
-/// "3 units; keeps unit, and place in it, about 12 bytes": what is beside a step's call.
+/// The remark beside a step's call: "3 units; keeps unit, and place in it, about 12 bytes".
 std::string remark_of(const plan_step& x);
 /// "round 2", and what it works on.
 std::string title_of(const plan_graph& x, std::size_t round);
-/// Where iterators run, or what stands in their place.
+/// Where iterators run, or what takes their place.
 std::string iterator_caption(const plan_graph& x);
 std::string function_caption();
 std::string batch_caption();
 
-/// The graph to be read in a terminal: facts, then the rounds in data order, their operators from
-/// the sources down. Ends with a newline.
+/// The graph for a terminal: facts, then the rounds in data order, each with its operators from the
+/// sources down. Ends with a newline.
 std::string to_text(const plan_graph& x);
 
 } // namespace leat::command

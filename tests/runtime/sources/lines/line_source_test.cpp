@@ -8,6 +8,7 @@
 #include "tests/support/stream_reading.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
@@ -15,8 +16,11 @@
 
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <random>
+#include <span>
 #include <thread>
+#include <utility>
 
 namespace leat::line_source_test {
 
@@ -329,6 +333,70 @@ TEST_CASE("lines of a file that became shorter are torn") {
   save(dir / "x.txt", "one");
   CHECK_THROWS_AS(read_unit(source, 0), error);
   CHECK_THROWS_AS(read_record(source, records[1]), error);
+}
+
+TEST_CASE("lines are the same where nobody wants what is around them, from every place on") {
+  temporary_directory dir;
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random{seed};
+  const auto read = [](const line_source& source, std::uint64_t unit, const stream_place& from,
+                       bool surroundings) {
+    const auto reader = source.open(unit, from, {.surroundings = surroundings});
+    std::vector<std::pair<stream_record, stream_place>> all;
+    for (stream_record x; reader->next(x); x = {})
+      all.emplace_back(x, reader->place());
+    return all;
+  };
+  const auto check = [](const auto& got, const auto& want) {
+    REQUIRE(got.size() == want.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      REQUIRE(same_record(got[i].first, want[i].first));
+      REQUIRE(got[i].second == want[i].second);
+      REQUIRE_FALSE(got[i].first.surroundings);
+    }
+  };
+  for (const std::size_t usual : {2, 100, 3000, 30'000}) {
+    std::string text;
+    while (text.size() < usual * 300) {
+      const auto size = random() % 60 == 0 ? random() % 300'000 : random() % (2 * usual);
+      text += random() % 5 == 0 ? std::string(random() % 500, ' ') : "";
+      text += std::string(random() % 6 == 0 ? 0 : size, random() % 7 == 0 ? '\t' : 'x') + '\n';
+    }
+    save(dir / "x.txt", text + (random() % 2 == 0 ? "the last" : ""));
+    for (const std::uint64_t ranges : {1, 3})
+      for (const auto& format : {text_lines(), json_object_lines()}) {
+        CAPTURE(usual, ranges, format.passes_blank_lines);
+        const line_source source{"lines", {dir / "x.txt"}, ranges, format};
+        for (std::uint64_t unit = 0; unit < ranges; ++unit) {
+          const auto want = read(source, unit, {}, true);
+          check(read(source, unit, {}, false), want);
+          for (int k = 0; k < 20 && !want.empty(); ++k) {
+            const auto i = random() % want.size();
+            check(read(source, unit, want[i].second, false), std::span{want}.subspan(i + 1));
+          }
+        }
+      }
+  }
+}
+
+TEST_CASE("a file that is cut short while its lines are found is torn") {
+  temporary_directory dir;
+  std::string text;
+  for (int i = 0; i < 3000; ++i)
+    text += std::string(1000, 'x') + '\n';
+  save(dir / "x.txt", text);
+  const auto source = lines_of({dir / "x.txt"});
+  const auto reader = source.open(0, {}, {.surroundings = false});
+  stream_record x;
+  for (int i = 0; i < 100; ++i)
+    REQUIRE(reader->next(x));
+  std::filesystem::resize_file(dir / "x.txt", x.offset + 10);
+  REQUIRE(code_of([&] {
+            while (reader->next(x)) {
+            }
+          })
+          == errc::torn_file);
 }
 
 TEST_CASE("lines and JSON lines are pipelines with all of their options") {

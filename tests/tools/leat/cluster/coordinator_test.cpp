@@ -19,7 +19,7 @@ bool has_seat(const member& x) {
 
 /// For a test that fails.
 std::string text_of(const rank_process& x) {
-  return x.place->look([](const member& m, member::time) {
+  return x.place->look([](const member& m) {
     return "term " + std::to_string(m.term()) + ", waits for: " + m.waits_for()
            + ", refused: " + m.refused() + ", no connection: " + m.no_connection()
            + (m.heard() ? ", heard" : ", never heard");
@@ -55,9 +55,8 @@ TEST_CASE("leat coordinator: gives out ranks, stores the set, and ends with its 
     REQUIRE(has_begun);
     finish(a, 0, 2, sets);
     finish(b, 1, 2, sets);
-    const auto is_over = [](const member& m) { return m.is_over(); };
-    CHECK(a.becomes(is_over));
-    CHECK(b.becomes(is_over));
+    CHECK(a.becomes(&member::is_over));
+    CHECK(b.becomes(&member::is_over));
   }
   CHECK(lead.end() == 0);
   const auto log = lead.errors();
@@ -114,7 +113,7 @@ TEST_CASE("leat coordinator: a port that is taken leaves the other one alone") {
   CAPTURE(second.errors);
   CHECK(contains(second.errors, address + ": Address already in use"));
   const rank_process rank{1, hello_for(1, 0, 1), first.port()};
-  CHECK(rank.place->wait_until([](const member& m, member::time) { return m.term() == 1; },
+  CHECK(rank.place->wait_until([](const member& m) { return m.term() == 1; },
                                std::chrono::steady_clock::now() + 20s));
   first.signal(SIGTERM);
   CHECK(first.end() == 143);
@@ -204,7 +203,7 @@ std::string state_of(const json& status, std::size_t rank) {
 void stand_at(rank_process& x, std::uint64_t step) {
   x.place->state([&](member& to) {
     to.begin({0, 0}, 0);
-    to.move_on({0, step}, step);
+    to.move_on({{0, step}, step});
   });
 }
 
@@ -292,7 +291,7 @@ TEST_CASE("leat cluster status: watches a job to its end") {
     REQUIRE(a.becomes(has_seat));
     says("running, term 1");
     finish(a, 0, 1, x.at / "sets");
-    CHECK(a.becomes([](const member& m) { return m.is_over(); }));
+    CHECK(a.becomes(&member::is_over));
   }
   CHECK(watch.wait() == 0);
   CHECK(lead.end() == 0);

@@ -1,4 +1,4 @@
-#include "runtime/rows/epoch_outlook.hpp"
+#include "runtime/order/epoch_outlook.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "runtime/storage/guarded_copy.hpp"
 #include "runtime/storage/local_store.hpp"
-#include "runtime/storage/mapped_store.hpp"
+#include "runtime/storage/mapped_files.hpp"
 #include "runtime/storage/read_now.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/tar_writer.hpp"
@@ -25,7 +25,7 @@
 #include <thread>
 #include <vector>
 
-namespace leat::mapped_store_test {
+namespace leat::mapped_files_test {
 namespace {
 
 using test::tar_writer;
@@ -173,89 +173,16 @@ TEST_CASE("mapped files: a copy gives the file's bytes, or says that they are go
   }
 }
 
-/// The places of a byte, found in the simplest way.
-std::vector<std::uint64_t> places_in(const std::string& bytes, char what, std::size_t from,
-                                     std::size_t to) {
-  std::vector<std::uint64_t> all;
-  for (auto i = from; i < to; ++i)
-    if (bytes[i] == what)
-      all.push_back(i);
-  return all;
-}
-
-TEST_CASE("mapped files: a search finds what the file has, or says that it is gone") {
-  const temporary_directory dir;
-  constexpr std::size_t size = 4 * page + 100;
-  std::mt19937_64 random{11};
-  auto bytes = random_bytes(size);
-  for (int i = 0; i < 40; ++i)
-    bytes[random() % size] = '\n';
-  for (const std::size_t now : {size, 4 * page + 1, 4 * page, 3 * page + 5, page, std::size_t{0}}) {
-    CAPTURE(now);
-    tar_writer::write(dir / "x", bytes);
-    const mapped map{dir / "x", size};
-    std::filesystem::resize_file(dir / "x", now);
-    for (int i = 0; i < 500; ++i) {
-      const std::size_t offset = random() % (size + 10);
-      const std::size_t end = offset + random() % (3 * page);
-      std::vector<std::uint64_t> places(random() % 20);
-      std::vector<std::byte> following(i % 2 == 0 ? places.size() : 0);
-      CAPTURE(offset, end, places.size());
-      std::size_t found = 0;
-      const auto to =
-          guarded_find(map.bytes(), offset, end, std::byte{'\n'}, places, following, found);
-      const auto last = std::min(end, 4 * page);
-      REQUIRE(to.has_value() == (now > 4 * page && offset < last && !places.empty()));
-      if (!to) {
-        REQUIRE(found == 0);
-        continue;
-      }
-      auto want = places_in(bytes, '\n', offset, last);
-      const bool is_full = want.size() >= places.size();
-      want.resize(std::min(want.size(), places.size()));
-      places.resize(found);
-      REQUIRE(places == want);
-      for (std::size_t k = 0; k < found && !following.empty(); ++k)
-        REQUIRE(static_cast<char>(following[k])
-                == (want[k] + 1 < 4 * page ? bytes[want[k] + 1] : '\n'));
-      REQUIRE(*to == (is_full ? want.back() + 1 : last));
-    }
-  }
-}
-
-TEST_CASE("mapped files: a search of a file goes on where the last one ended, to its last page") {
-  const temporary_directory dir;
-  auto bytes = random_bytes(100 * page + 17);
-  std::mt19937_64 random{12};
-  for (int i = 0; i < 3000; ++i)
-    bytes[random() % bytes.size()] = '\n';
-  tar_writer::write(dir / "x", bytes);
-  const auto objects = mapped_store(mapped_use::passing).open({dir / "x"});
-  std::vector<std::uint64_t> all;
-  std::vector<std::uint64_t> places(100);
-  std::uint64_t at = 0;
-  std::size_t found = 0;
-  while (const auto to = objects->find(0, at, std::byte{'\n'}, places, {}, found)) {
-    REQUIRE(*to > at);
-    at = *to;
-    for (const auto x : std::span{places}.first(found))
-      all.push_back(x);
-  }
-  CHECK(at == 100 * page);
-  CHECK(all == places_in(bytes, '\n', 0, 100 * page));
-  CHECK_FALSE(local_store().open({dir / "x"})->find(0, 0, std::byte{'\n'}, places, {}, found));
-}
-
 TEST_CASE("mapped files: what is read, and what is wrong, is what pread says") {
   std::mt19937_64 random{3};
   const temporary_directory dir;
   for (int round = 0; round < 60; ++round) {
     CAPTURE(round);
-    const auto use = round % 2 == 0 ? mapped_use::staying : mapped_use::passing;
+    const auto pattern = round % 2 == 0 ? read_pattern::random : read_pattern::sequential;
     const auto size = random() % (6 * page) + 1;
     tar_writer::write(dir / "x", random_bytes(size));
     tar_writer::write(dir / "y", "");
-    const auto ours = mapped_store(use).open({dir / "y", dir / "x"});
+    const auto ours = local_store().open({dir / "y", dir / "x"}, pattern);
     const auto plain = local_store().open({dir / "y", dir / "x"});
     for (int i = 0; i < 60; ++i) {
       if (i == 20)
@@ -290,9 +217,9 @@ TEST_CASE("mapped files: a file that is cut short while threads read it ends no 
   constexpr std::size_t size = 256 * page;
   const auto bytes = random_bytes(size);
   for (int round = 0; round < 10; ++round) {
-    const auto use = round % 2 == 0 ? mapped_use::staying : mapped_use::passing;
+    const auto pattern = round % 2 == 0 ? read_pattern::random : read_pattern::sequential;
     tar_writer::write(dir / "x", bytes);
-    const auto objects = mapped_store(use).open({dir / "x"});
+    const auto objects = map_files({dir / "x"}, pattern);
     std::atomic<int> wrong = 0;
     std::atomic<int> begun = 0;
     std::vector<std::thread> threads;
@@ -346,7 +273,7 @@ TEST_CASE("mapped files: of many that are read through, only the last ones stay 
   }
   for (const int reads : {3, 40}) { // 3 are too few to be worth a mapping
     CAPTURE(reads);
-    const auto objects = mapped_store(mapped_use::passing).open(names);
+    const auto objects = map_files(names, read_pattern::sequential);
     std::atomic<int> wrong = 0;
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; ++t)
@@ -377,8 +304,8 @@ TEST_CASE("mapped files: pages that were read through are given up") {
   constexpr std::size_t size = 64 * block;
   tar_writer::write(dir / "x", random_bytes(size + 2 * page));
   std::vector<std::byte> into(block);
-  for (const auto use : {mapped_use::staying, mapped_use::passing}) {
-    const auto objects = mapped_store(use).open({dir / "x"});
+  for (const auto pattern : {read_pattern::random, read_pattern::sequential}) {
+    const auto objects = map_files({dir / "x"}, pattern);
     std::size_t least = SIZE_MAX;
     std::size_t most = 0;
     for (int pass = 0; pass < 70; ++pass) {
@@ -392,7 +319,7 @@ TEST_CASE("mapped files: pages that were read through are given up") {
       most = std::max(most, now[0]);
     }
     CHECK(most >= size / 1024);
-    CHECK((least == 0) == (use == mapped_use::passing));
+    CHECK((least == 0) == (pattern == read_pattern::sequential));
   }
 }
 
@@ -403,7 +330,7 @@ TEST_CASE("mapped files: large parts touch no pages, unless small ones are read 
   const auto all = random_bytes(size + 2 * page);
   tar_writer::write(dir / "x", all);
   std::vector<std::byte> into(block);
-  const auto objects = mapped_store(mapped_use::passing).open({dir / "x"});
+  const auto objects = map_files({dir / "x"}, read_pattern::sequential);
   const auto touched_by = [&](bool small_ones) {
     for (std::size_t at = 0; at < size; at += block) {
       if (small_ones)
@@ -419,11 +346,11 @@ TEST_CASE("mapped files: large parts touch no pages, unless small ones are read 
 
 TEST_CASE("mapped files: names that do not exist are errors, as without a mapping") {
   const temporary_directory dir;
-  const auto objects = mapped_store(mapped_use::staying).open({dir / "none"});
+  const auto objects = map_files({dir / "none"}, read_pattern::random);
   std::byte into{};
   CHECK(code_of([&] { read_now(*objects, 0, 0, {&into, 1}); }) == errc::not_found);
   CHECK(code_of([&] { objects->stat(0); }) == errc::not_found);
 }
 
 } // namespace
-} // namespace leat::mapped_store_test
+} // namespace leat::mapped_files_test

@@ -1,0 +1,227 @@
+#include "runtime/rows/row_worker.hpp"
+
+#include "runtime/base/error_in_flight.hpp"
+#include "runtime/rows/rank_lane.hpp"
+
+#include <algorithm>
+#include <span>
+#include <thread>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// Of so many groups of the smallest rows, one is measured.
+constexpr std::size_t groups_per_measurement = 8;
+
+/// Rows of a slot that are done. They are counted together, because all cores share the counter.
+class done_rows {
+public:
+  explicit done_rows(batch_slot& slot) : slot_(slot) {}
+  ~done_rows() { count(); } // also if the worker dies
+  done_rows(const done_rows&) = delete;
+  done_rows& operator=(const done_rows&) = delete;
+
+  void add(std::size_t row) noexcept {
+    slot_.mark_done(row);
+    ++rows_;
+  }
+  /// True if they were the batch's last.
+  bool count() noexcept {
+    const auto n = std::exchange(rows_, 0);
+    return n > 0 && slot_.count_done(n);
+  }
+
+private:
+  batch_slot& slot_;
+  std::size_t rows_ = 0;
+};
+
+} // namespace
+
+std::size_t row_worker::group() const noexcept {
+  return function->takes_several() ? group_size::largest : rows_.size();
+}
+
+bool row_worker::dies_over(const batch_slot& slot, std::size_t row) const noexcept {
+  return drill.die_at && slot.request(row).position >= *drill.die_at;
+}
+
+bool row_worker::begin_row(batch_slot& slot, std::size_t row) {
+  slot.holder(row).state.store(row_holder::phase::begun, std::memory_order_relaxed);
+  if (dies_over(slot, row))
+    return false;
+  if (drill.slow_by.count() > 0)
+    std::this_thread::sleep_for(drill.slow_by);
+  return true;
+}
+
+template <class RowAt>
+bool row_worker::run_together(batch_slot& slot, std::size_t n, RowAt row_at) {
+  for (std::size_t i = 0; i < n; ++i)
+    if (dies_over(slot, row_at(i))) // of the others none is begun
+      return begin_row(slot, row_at(i));
+  places_together.resize(std::max(n, places_together.size()));
+  together.clear();
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto row = row_at(i);
+    (void)begin_row(slot, row);
+    together.push_back(
+        {&slot.request(row), places_together[i].at(slot.memory(), row), &slot.result(row)});
+  }
+  function->run_together(together);
+  return true;
+}
+
+template <class RowAt>
+row_worker::verdict row_worker::run_group(batch_slot& slot, std::size_t n, RowAt row_at) {
+  // A group begins where the one before it ended: reading the clock costs as much as a small row.
+  auto begin = record->since_ns.load(std::memory_order_relaxed);
+  if (begin == 0)
+    record->since_ns.store(begin = steady_ns(), std::memory_order_relaxed);
+  // Among groups of the smallest rows only one in a few is measured.
+  const bool is_measured = n < group_size::largest || ++unmeasured_ == groups_per_measurement;
+  const auto weight = n < group_size::largest ? n : n * groups_per_measurement;
+  if (is_measured)
+    unmeasured_ = 0;
+  done_rows done{slot};
+  const bool is_together = n > 1 && function->takes_several();
+  if (is_together) {
+    if (plan->cancelled->load(std::memory_order_relaxed))
+      return verdict::cancelled;
+    record->clock.begin(begin);
+    if (!run_together(slot, n, row_at))
+      return verdict::dead;
+    record->clock.end(steady_ns(), 1, slot.plan().epoch, slot.request(row_at(0)).position);
+    for (std::size_t i = 0; i < n; ++i)
+      done.add(row_at(i));
+    add_alone(record->rows_done, std::uint64_t{n});
+  }
+  for (std::size_t i = 0; i < n && !is_together; ++i) {
+    if (plan->cancelled->load(std::memory_order_relaxed))
+      return verdict::cancelled;
+    const auto row = row_at(i);
+    const auto& x = slot.request(row);
+    if (!begin_row(slot, row))
+      return verdict::dead;
+    if (i == 0 && is_measured)
+      record->clock.begin(begin);
+    if (i + 1 < n)
+      function->expect(slot.request(row_at(i + 1)));
+    function->run(x, places.at(slot.memory(), row), slot.result(row));
+    if (i == 0 && is_measured && n > 1)
+      record->clock.end(steady_ns(), weight, slot.plan().epoch, x.position);
+    done.add(row);
+    add_alone(record->rows_done, std::uint64_t{1});
+  }
+  const auto end = steady_ns();
+  if (is_measured && n == 1)
+    record->clock.end(end, 1, slot.plan().epoch, slot.request(row_at(0)).position);
+  add_alone(record->busy_ns, end - begin);
+  record->since_ns.store(end, std::memory_order_relaxed);
+  if (record->clock.is_traced()) {
+    if (shown_.rows == 0)
+      shown_.begin = begin;
+    shown_ = {shown_.begin, end, slot.plan().epoch, slot.plan().step, shown_.rows + n};
+  }
+  rows_.took(end - begin);
+  return done.count() ? verdict::complete : verdict::going_on;
+}
+
+bool row_worker::run_lane(const row_request& turn, row_holder& holder) {
+  auto& lane = *turn.lane;
+  const auto is_cancelled = [&] { return plan->cancelled->load(std::memory_order_relaxed); };
+  const auto run = [&] { (void)lane.run(rank_lane::items_in_one_go, record->calls); };
+  run();
+  bool any = false;
+  std::size_t since_look = 0;
+  for (auto left = lane.num_requests(); turn.probes && left > 0 && !is_cancelled(); --left) {
+    const auto* x = lane.begin_probe();
+    if (!x)
+      break;
+    if (drill.die_at && x->position >= *drill.die_at)
+      return false;
+    seen_.clear();
+    function->run(*x, {}, seen_);
+    lane.end_probe(seen_);
+    holder.deaths = 0; // the item that a worker died over is done
+    any = true;
+    if (++since_look >= probes_.size()) {
+      since_look = 0;
+      const auto now = steady_ns();
+      probes_.took(now - record->since_ns.exchange(now, std::memory_order_relaxed));
+    }
+  }
+  if (any)
+    run();
+  return true;
+}
+
+template <class RowAt>
+row_worker::verdict row_worker::run_turns(batch_slot& slot, std::size_t n, RowAt row_at) {
+  done_rows done{slot};
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto row = row_at(i);
+    const auto begin = steady_ns();
+    record->since_ns.store(begin, std::memory_order_relaxed);
+    slot.holder(row).state.store(row_holder::phase::begun, std::memory_order_relaxed);
+    try {
+      if (!run_lane(slot.request(row), slot.holder(row)))
+        return verdict::dead;
+    } catch (...) {
+      slot.result(row).failure = error_in_flight(errc::io, {.stage = "iterators"});
+    }
+    if (plan->cancelled->load(std::memory_order_relaxed)) // else it would be lent again and again
+      return verdict::cancelled;
+    const auto end = steady_ns();
+    add_alone(record->busy_ns, end - begin);
+    add_alone(record->iterating_ns, end - begin);
+    record->since_ns.store(end, std::memory_order_relaxed);
+    done.add(row);
+  }
+  return done.count() ? verdict::complete : verdict::going_on;
+}
+
+void row_worker::rest() {
+  record->since_ns.store(0, std::memory_order_relaxed);
+  if (shown_.rows > 0)
+    record->clock.show_rows(shown_.begin, shown_.end, shown_.epoch, shown_.step, shown_.rows);
+  shown_.rows = 0;
+}
+
+template <class RowAt>
+row_worker::verdict row_worker::run_rows(batch_slot& slot, std::size_t n, RowAt row_at) {
+  if (slot.holds_turns())
+    return run_turns(slot, n, row_at);
+  add_alone(record->rows_dealt, std::uint64_t{n});
+  return run_group(slot, n, row_at);
+}
+
+row_worker::verdict row_worker::run(batch_slot& slot, std::size_t first, std::size_t end) {
+  return run_rows(slot, end - first, [&](std::size_t i) { return first + i; });
+}
+
+row_worker::verdict row_worker::run(batch_slot& slot, std::span<const std::uint32_t> rows) {
+  return run_rows(slot, rows.size(), [&](std::size_t i) { return rows[i]; });
+}
+
+row_worker::verdict row_worker::run(const chunk& work) {
+  auto result = verdict::going_on;
+  const auto most = [&] { return work.turns ? 1 : group(); };
+  for (std::span left{work.rows}; result == verdict::going_on && !left.empty();) {
+    const auto n = std::min(most(), left.size());
+    result = run(*work.slot, left.first(n));
+    left = left.subspan(n);
+  }
+  while (result == verdict::going_on && work.claims) {
+    const auto rows = work.slot->claim(work.ticket, work.limit, record->id, most());
+    if (!rows)
+      break;
+    result = run(*work.slot, rows.first, rows.end);
+  }
+  rest();
+  return result;
+}
+
+} // namespace leat

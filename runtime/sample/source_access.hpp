@@ -1,0 +1,49 @@
+#pragma once
+
+#include "runtime/sample/item.hpp"
+#include "runtime/storage/object_store.hpp"
+
+#include <leat/sample.hpp>
+#include <leat/stored_source.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+class record_blocks;
+
+/// What a source of leat's own, or a decoder, may do with the sample that it reads into, but a
+/// user's may not.
+class source_access {
+public:
+  /// Bytes that say where the MCU rows of a field that is a JPEG begin (read_row_places); they must
+  /// outlive the row, and are empty if that is not known. Setting the field again removes them.
+  /// Throw `bad_sample` (missing_field).
+  static void set_places(sample& x, std::string_view name, std::span<const std::byte> places);
+  static std::span<const std::byte> places(const sample& x, std::string_view name);
+
+  /// A buffer for such bytes, which lives as long as `scratch` does; its content is undefined. A
+  /// second call invalidates the bytes of the first.
+  static std::span<std::byte> place_buffer(sample& x, std::size_t size);
+
+  /// What a source that is read by extents needs, kept for the next record.
+  struct extent_buffers {
+    std::vector<extent> extents = {};
+    std::vector<read_part> parts = {};
+  };
+  static extent_buffers& buffers(sample& x) noexcept;
+
+  /// See sample_access::read_with; null: there are none.
+  static record_blocks* blocks_of(const sample& x) noexcept;
+
+  /// Keeps what fields borrow from up to the next `reset` or `own`.
+  static void keep_alive(sample& x, payload_ptr bytes);
+
+  /// Keeps the first bytes of a field that has bytes of its own (`make_bytes`), `size` of them.
+  static void shorten(sample& x, std::string_view name, std::size_t size);
+};
+
+} // namespace leat

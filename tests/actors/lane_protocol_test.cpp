@@ -1,0 +1,225 @@
+#include "tests/support/drawn.hpp"
+#include "tests/support/driven_job.hpp"
+#include "tests/support/late_records.hpp"
+#include "tests/support/twins.hpp"
+
+#include <leat/functions.hpp>
+#include <leat/sources.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <random>
+#include <vector>
+
+// Jobs whose lanes are lent to workers, message by message: what happens while a lane is lent, with
+// every kind of operator that looks at content or waits for it. See iterator_protocol_test.cpp.
+
+namespace leat::lane_protocol_test {
+namespace {
+
+constexpr std::uint64_t lanes = 3;
+/// Workers that probe the items of the lanes that they run, and some that share them.
+constexpr std::array<std::size_t, 3> all_workers{1, 2, 5};
+
+filter_stage keeps(std::uint64_t m) {
+  return {.name = "keeps@1",
+          .make = [m] { return [m](sample& s) { return s.get<std::uint64_t>("n") % m != 1; }; }};
+}
+
+pipeline numbers(std::uint64_t n) {
+  return from_function("numbers@1", n, [](std::uint64_t i, sample& s) { s.set("n", i); });
+}
+
+/// With a field `t` of 1 to 3 elements.
+pipeline documents(std::uint64_t n) {
+  return numbers(n).map("document@1", [](sample& s, context&) {
+    const auto x = s.get<std::uint64_t>("n");
+    for (auto& token : s.make<std::uint64_t>("t", {1 + x % 3}))
+      token = x;
+  });
+}
+
+struct kind {
+  const char* name;
+  pipeline data;
+  std::uint64_t epochs = 2;
+};
+
+std::vector<kind> all_kinds() {
+  const auto packed = [](const pipeline& x) {
+    return x.map(select({"t"})).pack("t", 4, {.bins = 2});
+  };
+  return {
+      {"filters", numbers(20).filter(keeps(3)).shuffle_buffer(6, 3).filter(keeps(4))},
+      {"pack", packed(documents(24).shuffle_buffer(9, 3))},
+      {"mix",
+       mix({numbers(9).filter(keeps(2)), numbers(12).scan(running_count("c")).map(select({"n"}))},
+           {.weights = {1, 2}, .stop = mix_stop::cycle})},
+      {"mix by cost",
+       mix({documents(12), documents(9).shuffle_buffer(6, 2)}, {.cost = "t"}).map(select({"n"}))},
+      {"once", once(std::make_shared<late_records>(20)).filter(keeps(3)).shuffle_buffer(6, 3), 1}};
+}
+
+std::shared_ptr<job_plan> planned(const pipeline& data, run_counts& counts) {
+  const auto plan = plan_of(data.map("noise@1", noise(&counts))
+                                .batch(2 * lanes, {.lanes = lanes, .end = epoch_end::mask}),
+                            &counts);
+  if (!plan->layout)
+    plan->layout = layout_after(*plan, {});
+  return plan;
+}
+
+struct fixture : driven_fixture {
+  explicit fixture(const kind& x)
+      : driven_fixture([&](run_counts& counts) { return planned(x.data, counts); }, x.epochs) {
+    REQUIRE(expected.size() > 3);
+  }
+};
+
+/// Calls `test` with a fixture and options for each kind of job and number of workers.
+template <class Test>
+void for_all_jobs(Test test) {
+  for (const auto& x : all_kinds()) {
+    fixture job{x};
+    for (const auto workers : all_workers) {
+      CAPTURE(x.name, workers);
+      test(job, driven_options{.policy = all_policies[workers % 3], .workers = workers});
+    }
+  }
+}
+
+TEST_CASE("lanes: a worker may be killed between any two messages, whatever its lanes do") {
+  for_all_jobs([](fixture& x, const driven_options& options) {
+    x.disturb_everywhere(options, [](driven_job& job) { job.kill(0); });
+  });
+}
+
+TEST_CASE("lanes: workers may come and go between any two messages, whatever their lanes do") {
+  for_all_jobs([](fixture& x, const driven_options& options) {
+    for (const std::uint64_t size : {1, 5})
+      x.disturb_everywhere(options, [=](driven_job& job) { job.resize(size); });
+  });
+}
+
+TEST_CASE("lanes: a job may be rewound between any two messages") {
+  for_all_jobs([](fixture& x, const driven_options& options) {
+    if (!x.plan->samples->feeds.empty())
+      return; // cannot come again
+    const auto messages = x.length(options);
+    for (std::size_t at = 0; at < messages; ++at) {
+      CAPTURE(at);
+      auto job = x.start(options);
+      for (std::size_t i = 0; i < at; ++i)
+        job.step();
+      job.rewind();
+      job.kill(at); // perhaps with a lane of the run before
+      job.finish();
+      REQUIRE(job.results() == x.expected);
+      x.check_end(job);
+    }
+  });
+}
+
+TEST_CASE("lanes: an epoch may be left between any two messages, whatever the lanes do") {
+  for_all_jobs([](fixture& x, const driven_options& options) {
+    const auto is_second = [](const finished_batch& batch) { return batch.epoch == 1; };
+    const auto second = std::find_if(x.expected.begin(), x.expected.end(), is_second);
+    const auto messages = x.length(options);
+    for (std::size_t at = 0; at < messages && second != x.expected.end(); ++at) {
+      CAPTURE(at);
+      auto job = x.start(options);
+      for (std::size_t i = 0; i < at; ++i)
+        job.step();
+      job.begin_epoch(1);
+      job.finish();
+      REQUIRE(job.over());
+      auto got = job.results();
+      const auto due = static_cast<std::ptrdiff_t>(x.expected.end() - second);
+      REQUIRE(std::ssize(got) >= due);
+      REQUIRE(std::equal(second, x.expected.end(), got.end() - due));
+      REQUIRE(std::equal(got.begin(), got.end() - due, x.expected.begin()));
+      x.check_end(job);
+    }
+  });
+}
+
+TEST_CASE("lanes: a job that is cancelled between any two messages comes to rest") {
+  for_all_jobs([](fixture& x, const driven_options& options) {
+    const auto messages = x.length(options);
+    for (std::size_t at = 0; at < messages; ++at) {
+      CAPTURE(at);
+      auto job = x.start(options);
+      for (std::size_t i = 0; i < at; ++i)
+        job.step();
+      *x.plan->cancelled = true;
+      auto left = 10 * messages;
+      while (left > 0 && job.step())
+        --left;
+      REQUIRE(left > 0);
+      x.check_end(job);
+      *x.plan->cancelled = false;
+    }
+  });
+}
+
+TEST_CASE("lanes: several workers may die over one turn, each over another item") {
+  const kind filters = all_kinds()[0];
+  fixture x{filters};
+  auto job = x.start({.workers = 1, .drill = [](std::size_t, std::size_t made) {
+                        worker_drill drill;
+                        if (made < 4)
+                          drill.die_at = lanes * made;
+                        return drill;
+                      }});
+  job.finish();
+  x.check(job);
+  CHECK(job.workers_made() == 5);
+}
+
+/// A random pipeline, with or without an epoch's end; null if an input of a mix is empty.
+std::shared_ptr<job_plan> random_plan(std::mt19937_64& chance) {
+  test::twin_grower grower{chance()};
+  const auto data = grower.grow(2 + static_cast<int>(chance() % 3)).data;
+  const auto of_lane = 1 + chance() % 2;
+  const auto end = std::array{epoch_end::mask, epoch_end::drop, epoch_end::cycle}[chance() % 3];
+  try {
+    return plan_of(data.batch(lanes * of_lane, {.lanes = lanes, .end = end}), nullptr);
+  } catch (const error&) {
+    return nullptr; // without a sample, it has no fields
+  }
+}
+
+TEST_CASE("lanes: deaths, resizes and messages in any order change nothing of random pipelines") {
+  std::size_t jobs = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    if (!test::is_drawn(seed))
+      continue;
+    std::mt19937_64 chance{seed};
+    const auto plan = random_plan(chance);
+    if (!plan)
+      continue;
+    ++jobs;
+    driven_fixture x{[&](run_counts&) { return plan; }, 2, 12};
+    const driven_options options{.policy = all_policies[chance() % 3],
+                                 .workers = 1 + chance() % 5,
+                                 .slots = 1 + chance() % 4};
+    CAPTURE(seed, static_cast<int>(options.policy), options.workers, options.slots);
+    auto job = x.start(options);
+    x.run_in_any_order(job, chance, [&] {
+      const auto what = chance() % 16;
+      if (what == 0)
+        job.kill(chance());
+      else if (what == 1)
+        job.resize(1 + chance() % 5);
+    });
+    x.check(job);
+  }
+  CHECK(jobs > 700);
+}
+
+} // namespace
+} // namespace leat::lane_protocol_test
