@@ -25,9 +25,9 @@ constexpr std::chrono::hours no_limit{24};
 /// For functions that are asked to end with their loader.
 constexpr std::chrono::milliseconds grace{3000};
 
-/// At most: a quarter of what is in flight, so that iterators and workers overlap, and no fewer
-/// than what they are worth being woken for. Where samples are large, iterator_order ends a probe
-/// sooner.
+/// At most, where workers share the probes: a quarter of what is in flight, so that lanes and
+/// probes overlap, and no fewer than what workers are worth being woken for. Where samples are
+/// large, lane_loans ends a probe sooner.
 std::size_t rows_per_probe(const engine_parts& parts) {
   return std::max<std::size_t>(64, 2 * parts.rows);
 }
@@ -48,7 +48,8 @@ dispatcher_config actor_engine::config_for(actor_host& host, engine_parts& parts
   return {.order = std::move(parts.order),
           .policy = {plan_->shape.lanes, options.world_size, options.dispatch},
           .rows_a_probe = rows_per_probe(parts),
-          .lanes = static_cast<std::size_t>(plan_->shape.lanes),
+          .lanes = static_cast<std::size_t>((plan_->shape.lanes + options.world_size - 1)
+                                            / options.world_size),
           .feeds = plan_->samples->feeds,
           .workers = options.workers,
           .make_worker =

@@ -77,11 +77,11 @@ bool dispatcher_state::open_batch(const slot_ptr& slot) {
 bool dispatcher_state::deal_aside(aside& from) {
   const bool is_turns = &from == &turns_;
   const auto rows = is_turns ? config_->lanes : config_->rows_a_probe;
-  if (from.free.empty())
-    from.free.push_back(std::make_shared<batch_slot>(std::make_shared<batch_layout>(), rows));
   auto& order = *config_->order;
   if (is_turns ? !order.open_turns(from.next, workers_.size()) : !order.open_probe(from.next, rows))
     return false;
+  if (from.free.empty())
+    from.free.push_back(std::make_shared<batch_slot>(std::make_shared<batch_layout>(), rows));
   const auto slot = std::move(from.free.back());
   from.free.pop_back();
   slot->open(from.next, config_->policy.claims());
@@ -119,8 +119,8 @@ void dispatcher_state::take_back() {
     const bool is_turns = (*slot)->holds_turns();
     is_turns ? config_->order->close_turns(**slot) : config_->order->close_probe(**slot);
     (*slot)->release();
-    // Of turns one is kept: its rows name lanes, which after a rewind nobody else has.
-    if (!is_turns || turns_.free.empty())
+    // The rows of turns name lanes, which after a rewind nobody else is to have.
+    if (!is_turns || (*slot)->run() >= run_)
       (is_turns ? turns_ : probes_).free.push_back(*slot);
   }
   work();
@@ -139,6 +139,8 @@ void dispatcher_state::begin_epoch(std::uint64_t epoch) {
 
 void dispatcher_state::rewind(std::uint64_t run) {
   config_->order->rewind(run);
+  run_ = run;
+  turns_ = {};
   work();
 }
 

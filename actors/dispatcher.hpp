@@ -32,7 +32,7 @@ struct dispatcher_config {
   row_assignment policy;
   /// Number of items that are probed together.
   std::size_t rows_a_probe = 1;
-  /// Lanes of the rank.
+  /// Lanes of the rank, at most.
   std::size_t lanes = 1;
   /// Sources that exist once and that iterators wait for.
   std::vector<std::shared_ptr<live_source>> feeds = {};
@@ -115,6 +115,8 @@ private:
   aside probes_;
   aside turns_;
   feed_watch feeds_;
+  /// Of the job, as loader::rewind counts them.
+  std::uint64_t run_ = 0;
   bool has_failed_ = false;
 };
 

@@ -11,8 +11,8 @@ class runtime_core;
 
 struct runtime_options {
   /// Threads that deal work and close batches, for all loaders together; at least 1, at most 256.
-  /// Their work takes microseconds: two are enough for many loaders. Workers, iterators that read
-  /// and saves have threads of their own beside them.
+  /// Their work takes microseconds: two are enough for many loaders. Workers and saves have
+  /// threads of their own beside them.
   std::size_t control_threads = 2;
 };
 

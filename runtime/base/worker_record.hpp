@@ -17,9 +17,11 @@ namespace leat {
 /// How a worker's rows are shown in a trace.
 struct row_tracing {
   trace_track* track = nullptr;
-  /// Names of spans: for rows that are dealt together, for one row, and for each stage.
+  /// Names of spans: for rows that are dealt together, for one row, for a lane's turn, and for each
+  /// stage.
   std::uint32_t rows = 0;
   std::uint32_t row = 0;
+  std::uint32_t turn = 0;
   std::vector<std::uint32_t> stages = {};
 };
 
@@ -65,6 +67,11 @@ public:
                  std::uint64_t rows) noexcept {
     if (tracing_.track)
       tracing_.track->add(tracing_.rows, begin, end, {epoch, step, rows});
+  }
+  /// Records a lane's turn.
+  void show_turn(std::int64_t begin, std::int64_t end, std::uint64_t lane) noexcept {
+    if (tracing_.track)
+      tracing_.track->add(tracing_.turn, begin, end, {lane});
   }
   bool is_traced() const noexcept { return tracing_.track != nullptr; }
 

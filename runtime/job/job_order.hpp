@@ -13,8 +13,8 @@
 
 namespace leat {
 
-/// Where a job begins when its order is made anew: the thread of the loader says so, and that of
-/// the iterators asks.
+/// Where a job begins when its order is made anew: the thread of the loader says so, and whoever
+/// runs the order asks.
 class restart_place {
 public:
   void set(rank_job job) {

@@ -12,7 +12,7 @@
 
 namespace leat {
 
-/// An operator at work in a round's iterator, which runs in the dispatcher, in order.
+/// An operator at work in a round's iterator, which runs in the workers, lane by lane and in order.
 struct plan_step {
   /// As in the text form, without default values: "shuffle_buffer(1000)".
   std::string call;

@@ -46,7 +46,7 @@ struct round_item {
   }
 };
 
-/// An item that a worker should probe. Used by the iterators' thread only.
+/// An item that a worker should probe. Used by whoever has the lane.
 struct probe_request {
   lane_round* round = nullptr;
   /// The edge at which the round ends.
@@ -55,7 +55,7 @@ struct probe_request {
   std::uint64_t number = 0;
 };
 
-/// How far rounds run ahead, and what all lanes of a rank share.
+/// How far rounds run ahead, and what the rounds of a lane share.
 struct round_limits {
   /// Items of an inner round that are in flight in each lane: at least so many, 1 or more, and at
   /// most `wide_window`, as long as the samples that are kept with them have `kept_bytes`.

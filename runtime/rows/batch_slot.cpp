@@ -65,6 +65,7 @@ void batch_slot::reserve() noexcept {
 void batch_slot::open(planned_batch& batch, bool is_claimable) noexcept {
   enter(slot_state::filling);
   std::swap(plan_, batch.plan);
+  opened_as_ = plan_.what;
   run_ = batch.run;
   requests_.swap(batch.requests);
   num_rows_ = batch.rows;

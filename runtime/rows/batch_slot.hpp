@@ -55,7 +55,7 @@ constexpr bool may_follow(slot_state from, slot_state to) noexcept {
     return from == slot_state::filling;
   case slot_state::leased:
     return from == slot_state::ready;
-  case slot_state::free: // a probe is read in the state in which it was filled
+  case slot_state::free: // probes and turns are read in the state in which they were filled
     return from == slot_state::filling || from == slot_state::ready || from == slot_state::leased;
   }
   return false;
@@ -121,10 +121,10 @@ public:
   std::size_t num_rows() const noexcept { return num_rows_; }
   /// Its rows are a batch's; else a probe's, or turns of lanes.
   bool holds_batch() const noexcept {
-    return plan_.what != batch_plan::kind::probe && !holds_turns();
+    return opened_as_ != batch_plan::kind::probe && !holds_turns();
   }
   /// Its rows are turns of lanes.
-  bool holds_turns() const noexcept { return plan_.what == batch_plan::kind::turns; }
+  bool holds_turns() const noexcept { return opened_as_ == batch_plan::kind::turns; }
   const row_request& request(std::size_t row) const noexcept { return requests_[row]; }
   /// Set by the trainer's thread, if ranks have to agree.
   void set_end_of_epoch(bool x) noexcept { plan_.end_of_epoch = x; }
@@ -183,6 +183,8 @@ private:
   std::atomic<slot_state> state_{slot_state::free};
 
   batch_plan plan_;
+  /// What the plan said: a batch may become a failed one when it is closed.
+  batch_plan::kind opened_as_ = batch_plan::kind::batch;
   std::uint64_t run_ = 0;
   std::uint32_t ticket_ = 0;
   bool is_claimable_ = false;

@@ -48,7 +48,7 @@ std::vector<std::uint32_t> inherit(batch_slot& slot, std::uint32_t worker, std::
 } // namespace
 
 void in_flight::begin(std::shared_ptr<batch_slot> slot) {
-  std::erase_if(batches_, [](const auto& x) { return !x->has_rows_left(); });
+  std::erase_if(batches_, [&](const auto& x) { return x == slot || !x->has_rows_left(); });
   (slot->holds_batch() ? batches_ : asides_).push_back(std::move(slot));
 }
 

@@ -18,8 +18,8 @@ constexpr std::size_t batches_ahead = 64;
 /// The most items of a rank that wait for this: about 4 MB.
 constexpr std::size_t items_ahead = 1 << 14;
 
-/// Items of a lane whose content is looked at ahead, however few a batch takes: with each probe,
-/// workers and iterators wake each other.
+/// Items of a lane whose content is looked at ahead, however few a batch takes: each probe, or
+/// turn, costs messages.
 constexpr std::size_t least_window = 32;
 
 /// In all lanes, samples of so many bytes are kept with such items, or those of two batches.
@@ -201,7 +201,9 @@ epoch_outlook iterator_order::look_ahead(std::vector<lane_supply>& lanes) const 
   for (std::size_t i = 0; i < lanes_.size(); ++i)
     lanes.push_back(shape_.is_endless() ? supply_of(lanes_.round(i), items_per_lane_)
                                         : supply_of(lanes_.round(i)));
-  return leat::look_ahead(lanes, shape_.end, items_per_lane_, lanes_.waits_for_feed());
+  // A lane that is still to run may have met a failure that comes first.
+  const bool have_run = !lends_lanes_ || !lanes_.any_is_stale();
+  return leat::look_ahead(lanes, shape_.end, items_per_lane_, have_run && lanes_.waits_for_feed());
 }
 
 epoch_horizon iterator_order::horizon_of(const epoch_outlook& ahead) const {

@@ -65,7 +65,7 @@ void job_metrics::show_in(std::shared_ptr<trace> to, const std::string& name,
             .row_assignment = &recorder.track(process, dealer_track, "dispatcher"),
             .saves = &recorder.track(process, saves_track, "snapshots"),
             .wait = recorder.name("wait for a batch", {"epoch", "step"}),
-            .deal = recorder.name("iterators and dealing", {}, true),
+            .deal = recorder.name("dealing", {}, true),
             .save = recorder.name("snapshot", {"bytes"}),
             .phases = {0, recorder.name("making", {"epoch", "step"}),
                        recorder.name("ready", {"epoch", "step"}),
@@ -73,6 +73,7 @@ void job_metrics::show_in(std::shared_ptr<trace> to, const std::string& name,
   auto& rows = shown_.rows;
   rows.rows = recorder.name("rows", {"epoch", "step", "rows"});
   rows.row = recorder.name("row", {"epoch", "position"}, true);
+  rows.turn = recorder.name("turn of a lane", {"lane"}, true);
   for (const auto& x : stages)
     rows.stages.push_back(recorder.name(x, {}, true));
 }

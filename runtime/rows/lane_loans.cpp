@@ -25,6 +25,11 @@ bool lane_loans::waits_for_feed() const noexcept {
                      [](const place& x) { return x.lane->feed() != nullptr; });
 }
 
+bool lane_loans::any_is_stale() const noexcept {
+  return std::any_of(places_.begin(), places_.end(),
+                     [](const place& x) { return x.lane->round().is_stale(); });
+}
+
 void lane_loans::begin(std::uint64_t epoch) {
   epoch_ = epoch;
   for (auto& x : places_)

@@ -28,6 +28,8 @@ public:
   const lane_round& round(std::size_t i) const noexcept { return places_[i].lane->round(); }
 
   bool any_is_lent() const noexcept { return lent_ > 0; }
+  /// Some lane has not run since something came or went. Not while one is lent.
+  bool any_is_stale() const noexcept;
   /// Some lane lacks a record of a source that exists once.
   bool waits_for_feed() const noexcept;
   /// Lanes begin the epoch: those that are lent, when they come back.

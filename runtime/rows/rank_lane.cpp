@@ -31,7 +31,8 @@ std::int64_t rank_lane::run(std::int64_t items, call_record& calls) {
   run_.feed = nullptr;
   run_.calls = &calls;
   round_.run();
-  if (run_.budget <= 0) // cut short
+  run_.calls = of_->calls.get(); // that of a worker may not outlive the turn
+  if (run_.budget <= 0)          // cut short
     round_.make_stale();
   return run_.budget;
 }

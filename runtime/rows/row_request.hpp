@@ -66,7 +66,7 @@ struct batch_plan {
 /// The plan of a failure, in place of the next batch, of any epoch.
 batch_plan failed_batch(error problem) noexcept;
 
-/// A batch, or a probe, as an order gives it: its plan and its rows' requests. It is reused,
+/// A batch, a probe, or turns, as an order gives it: its plan and its rows' requests. It is reused,
 /// because its items keep their memory.
 struct planned_batch {
   batch_plan plan;

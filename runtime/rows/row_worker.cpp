@@ -132,10 +132,17 @@ row_worker::verdict row_worker::run_group(batch_slot& slot, std::size_t n, RowAt
 bool row_worker::run_lane(const row_request& turn, row_holder& holder) {
   auto& lane = *turn.lane;
   const auto is_cancelled = [&] { return plan->cancelled->load(std::memory_order_relaxed); };
-  const auto run = [&] { (void)lane.run(rank_lane::items_in_one_go, record->calls); };
-  run();
+  const auto run = [&] {
+    const auto begin = steady_ns();
+    (void)lane.run(rank_lane::items_in_one_go, record->calls);
+    const auto end = steady_ns();
+    add_alone(record->iterating_ns, end - begin);
+    record->since_ns.store(end, std::memory_order_relaxed);
+    return end;
+  };
+  auto since = run();
   bool any = false;
-  std::size_t since_look = 0;
+  std::size_t in_group = 0;
   for (auto left = lane.num_requests(); turn.probes && left > 0 && !is_cancelled(); --left) {
     const auto* x = lane.begin_probe();
     if (!x)
@@ -143,14 +150,19 @@ bool row_worker::run_lane(const row_request& turn, row_holder& holder) {
     if (drill.die_at && x->position >= *drill.die_at)
       return false;
     seen_.clear();
+    if (in_group == 0) // it stands for its group
+      record->clock.begin(since);
     function->run(*x, {}, seen_);
+    if (in_group == 0)
+      record->clock.end(steady_ns(), std::min(probes_.size(), left), x->when.epoch, x->position);
     lane.end_probe(seen_);
     holder.deaths = 0; // the item that a worker died over is done
     any = true;
-    if (++since_look >= probes_.size()) {
-      since_look = 0;
+    if (++in_group >= probes_.size()) {
+      in_group = 0;
       const auto now = steady_ns();
-      probes_.took(now - record->since_ns.exchange(now, std::memory_order_relaxed));
+      probes_.took(now - std::exchange(since, now));
+      record->since_ns.store(now, std::memory_order_relaxed);
     }
   }
   if (any)
@@ -176,8 +188,8 @@ row_worker::verdict row_worker::run_turns(batch_slot& slot, std::size_t n, RowAt
       return verdict::cancelled;
     const auto end = steady_ns();
     add_alone(record->busy_ns, end - begin);
-    add_alone(record->iterating_ns, end - begin);
     record->since_ns.store(end, std::memory_order_relaxed);
+    record->clock.show_turn(begin, end, slot.request(row).position);
     done.add(row);
   }
   return done.count() ? verdict::complete : verdict::going_on;

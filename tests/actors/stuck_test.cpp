@@ -107,7 +107,7 @@ batch_options whole() {
   return {.end = epoch_end::mask};
 }
 
-/// Functions that run in the thread of the iterators.
+/// Functions that iterators call.
 std::vector<hanging> of_iterators(barrier& at) {
   const filter_stage by_id{.name = "by_id@1", .of_id = [&at](std::string_view) {
                              at.pass();

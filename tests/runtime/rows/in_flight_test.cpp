@@ -41,6 +41,24 @@ TEST_CASE("in_flight: batches are forgotten once they are complete") {
   CHECK_FALSE(x.take_aside());
 }
 
+TEST_CASE("in_flight: a slot that is opened again is held once") {
+  in_flight x;
+  const std::vector<std::shared_ptr<batch_slot>> slots{open_slot(1, true), open_slot(1, true)};
+  for (const auto& slot : slots)
+    x.begin(slot);
+  for (int i = 0; i < 10; ++i)
+    for (const auto& slot : slots) { // while the other one is made
+      slot->finish(0);
+      slot->close();
+      slot->release();
+      slot->reserve();
+      open_rows(*slot, 1, true);
+      x.begin(slot);
+      CHECK(x.size() == 2);
+    }
+  CHECK(x.lost(0, 1).size() == 2);
+}
+
 TEST_CASE("in_flight: probes are kept until they are taken, in any order") {
   in_flight x;
   std::vector<std::shared_ptr<batch_slot>> slots;
