@@ -89,9 +89,10 @@ void check_expected(const pipeline& data, std::uint64_t rows, const noting_store
   while (auto batch = x.next())
     made += batch->valid_rows();
   REQUIRE(made == rows);
-  // All but the first of each group that a worker takes at a time; blocks are read between groups.
-  CHECK(store.notes->told > rows * 8 / 10);
-  CHECK(store.notes->kept > rows * 8 / 10);
+  // All but the first of each group that a worker takes at a time, which are fewer where rows take
+  // long; blocks are read between groups.
+  CHECK(store.notes->told > rows / 4);
+  CHECK(store.notes->kept > rows / 4);
 }
 
 TEST_CASE("expected rows: each record is told to the store while the one before it is made") {
