@@ -15,7 +15,10 @@ namespace {
 /// How far ahead iterators run so that ranks rarely have to agree on an epoch's end: so many
 /// batches cost them one all-gather.
 constexpr std::size_t batches_ahead = 64;
-/// The most items of a rank that wait for this: about 4 MB.
+/// Lanes that are lent run as far ahead as if batches took half as many of each, if they take
+/// fewer: turns for less would cost more than they do.
+constexpr std::size_t items_a_turn = 101;
+/// The most items of a rank that wait for these: about 4 MB.
 constexpr std::size_t items_ahead = 1 << 14;
 
 /// Items of a lane whose content is looked at ahead, however few a batch takes: each probe, or
@@ -32,14 +35,18 @@ std::size_t least_ahead(std::uint64_t world_size, std::size_t items_per_lane) {
 }
 
 /// One rank needs to know of one more batch, and so do several of an epoch without end. Where
-/// content is probed, or exists once, samples would be held with the items.
+/// content is probed, samples would be held with the items, and what exists once is not read early.
 std::size_t most_ahead(const sample_graph& plan, const epoch_geometry& shape,
-                       std::uint64_t world_size, std::size_t items_per_lane) {
-  const auto least = least_ahead(world_size, items_per_lane);
-  if (world_size == 1 || shape.is_endless() || !plan.edges.empty() || !plan.feeds.empty())
-    return least;
+                       std::uint64_t world_size, std::size_t items_per_lane, bool lends_lanes) {
+  auto most = least_ahead(world_size, items_per_lane);
+  if (!plan.feeds.empty())
+    return most;
   const auto lanes = std::max<std::uint64_t>(1, shape.lanes / world_size);
-  return std::max(least,
+  if (lends_lanes)
+    most = std::max(most, std::min<std::size_t>(items_a_turn, items_ahead / lanes));
+  if (world_size == 1 || shape.is_endless() || !plan.edges.empty())
+    return most;
+  return std::max(most,
                   std::min<std::size_t>(batches_ahead * items_per_lane + 1, items_ahead / lanes));
 }
 
@@ -82,12 +89,13 @@ iterator_order::iterator_order(std::shared_ptr<const sample_graph> plan,
     : plan_(std::move(plan)), shape_(shape), world_size_(world_size), epochs_(epochs),
       items_per_lane_(shape.batch_rows / shape.lanes),
       ahead_(least_ahead(world_size, items_per_lane_)),
-      most_ahead_(most_ahead(*plan_, shape, world_size, items_per_lane_)), next_(start.at),
+      most_ahead_(most_ahead(*plan_, shape, world_size, items_per_lane_, start.lends_lanes)),
+      next_(start.at),
       around_(std::make_shared<const lane_surroundings>(lane_surroundings{
           plan_, start.changes, start.calls ? start.calls : std::make_shared<call_record>(),
           start.threads_ahead > 0 ? std::make_unique<ahead_threads>(start.threads_ahead)
                                   : nullptr})),
-      lanes_(items_per_lane_, shape.lanes, world_size), lends_lanes_(start.lends_lanes) {
+      lanes_(items_per_lane_, ahead_, shape.lanes, world_size), lends_lanes_(start.lends_lanes) {
   const round_limits limits{
       .window = std::max<std::size_t>(2, 2 * items_per_lane_),
       .wide_window = std::max<std::size_t>(8 * items_per_lane_, least_window),
@@ -176,8 +184,7 @@ void iterator_order::run_further() {
   if (ahead_ == most_ahead_)
     return;
   ahead_ = std::min(most_ahead_, ahead_ + items_per_lane_);
-  for (std::size_t i = 0; i < lanes_.size(); ++i)
-    lanes_.round(i).run_ahead(ahead_);
+  lanes_.run_ahead(ahead_);
 }
 
 void iterator_order::advance(bool is_last) {

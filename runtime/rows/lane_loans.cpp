@@ -39,6 +39,12 @@ void lane_loans::begin(std::uint64_t epoch) {
       begin_lane(*x.lane, epoch);
 }
 
+void lane_loans::run_ahead(std::size_t items) {
+  for (auto& x : places_)
+    x.lane->round().run_ahead(items);
+  enough_ = std::max(enough_, items / 2);
+}
+
 bool lane_loans::run(call_record& calls) {
   auto left = rank_lane::items_in_one_go;
   for (auto& x : places_)
@@ -90,7 +96,8 @@ bool lane_loans::open_turns(planned_batch& turns, std::size_t workers) {
   turns.rows = 0;
   const bool probe_there = places_.size() >= workers;
   for (auto& x : places_) {
-    if (x.is_lent || !x.lane->wants_to_run(probe_there))
+    if (x.is_lent || !x.lane->wants_to_run(probe_there)
+        || x.lane->round().items().size() >= enough_)
       continue;
     auto& row = turns.add();
     row.epoch = 0;

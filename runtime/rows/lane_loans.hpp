@@ -16,9 +16,11 @@ namespace leat {
 /// to. A lane that is lent is not touched until it comes back. A plain value of one thread.
 class lane_loans {
 public:
-  /// `per_batch`: items of each lane. `lanes` are those of all ranks.
-  lane_loans(std::size_t per_batch, std::uint64_t lanes, std::uint64_t world_size)
-      : per_batch_(per_batch), lanes_(lanes), world_size_(world_size) {}
+  /// `per_batch`: items of each lane. `enough`: with so many items that wait a lane has no turn, at
+  /// first. `lanes` are those of all ranks.
+  lane_loans(std::size_t per_batch, std::size_t enough, std::uint64_t lanes,
+             std::uint64_t world_size)
+      : per_batch_(per_batch), enough_(enough), lanes_(lanes), world_size_(world_size) {}
 
   /// In the order of their numbers.
   void add(std::shared_ptr<rank_lane> x) { places_.push_back({std::move(x)}); }
@@ -32,6 +34,9 @@ public:
   bool any_is_stale() const noexcept;
   /// Some lane lacks a record of a source that exists once.
   bool waits_for_feed() const noexcept;
+  /// From now on so many items without content may wait in each lane, if that is more than before.
+  /// Not while one is lent.
+  void run_ahead(std::size_t items);
   /// Lanes begin the epoch: those that are lent, when they come back.
   void begin(std::uint64_t epoch);
 
@@ -62,6 +67,8 @@ private:
 
   std::vector<place> places_;
   std::size_t per_batch_;
+  /// A lane with so many items has no turn, which would wake a worker for few.
+  std::size_t enough_;
   std::uint64_t lanes_;
   std::uint64_t world_size_;
   std::uint64_t epoch_ = 0;
