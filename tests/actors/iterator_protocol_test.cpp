@@ -189,13 +189,7 @@ void test_deaths_and_resizes(fixture& x, std::uint64_t seeds) {
     const auto options = random_options(chance);
     CAPTURE(seed, static_cast<int>(options.policy), options.workers, options.slots);
     auto job = x.start(options);
-    x.run_in_any_order(job, chance, [&] {
-      const auto what = chance() % 16;
-      if (what == 0)
-        job.kill(chance());
-      else if (what == 1)
-        job.resize(1 + chance() % 4);
-    });
+    x.run_with_faults(job, chance, 4);
     x.check(job);
   }
 }

@@ -1,6 +1,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/job.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/small_job.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/functions.hpp>
@@ -79,24 +80,11 @@ private:
 };
 
 loader_options options_of(std::size_t workers) {
-  constexpr std::array policies{dispatch_policy::on_demand, dispatch_policy::round_robin,
-                                dispatch_policy::by_lane};
   return {.workers = workers,
           .epochs = 2,
           .steps = 40,
-          .dispatch = policies[workers % 3],
+          .dispatch = all_policies[workers % 3],
           .hash_pixels = true};
-}
-
-std::vector<job_step> next_steps(loader& from, std::size_t most = SIZE_MAX) {
-  std::vector<job_step> steps;
-  while (steps.size() < most) {
-    const auto batch = from.next();
-    if (!batch)
-      break;
-    append(steps, *batch);
-  }
-  return steps;
 }
 
 TEST_CASE("lanes: with any number of workers a job gives the batches that it gives without") {

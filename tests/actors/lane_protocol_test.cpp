@@ -209,13 +209,7 @@ TEST_CASE("lanes: deaths, resizes and messages in any order change nothing of ra
                                  .slots = 1 + chance() % 4};
     CAPTURE(seed, static_cast<int>(options.policy), options.workers, options.slots);
     auto job = x.start(options);
-    x.run_in_any_order(job, chance, [&] {
-      const auto what = chance() % 16;
-      if (what == 0)
-        job.kill(chance());
-      else if (what == 1)
-        job.resize(1 + chance() % 5);
-    });
+    x.run_with_faults(job, chance, 5);
     x.check(job);
   }
   CHECK(jobs > 700);

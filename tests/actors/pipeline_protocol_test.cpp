@@ -150,13 +150,7 @@ TEST_CASE_METHOD(fixture, "pipeline: deaths and resizes in any order of messages
                            .slots = 1 + chance() % 4};
     CAPTURE(seed, static_cast<int>(options.policy), options.workers, options.slots);
     auto x = start(options);
-    run_in_any_order(x, chance, [&] {
-      const auto what = chance() % 16;
-      if (what == 0)
-        x.kill(chance());
-      else if (what == 1)
-        x.resize(1 + chance() % 4);
-    });
+    run_with_faults(x, chance, 4);
     check(x);
   }
 }

@@ -41,17 +41,6 @@ pipeline by_iterators() {
 }
 
 /// The first `most` batches that follow.
-std::vector<job_step> next_steps(loader& from, std::size_t most = SIZE_MAX) {
-  std::vector<job_step> steps;
-  while (steps.size() < most) {
-    auto batch = from.next();
-    if (!batch)
-      break;
-    append(steps, *batch);
-  }
-  return steps;
-}
-
 TEST_CASE("rewind: the same batches come again, from wherever the job stands") {
   for (const auto& data : {by_index(), by_iterators()})
     for (std::size_t workers : {0, 1, 3}) {

@@ -227,6 +227,17 @@ struct driven_fixture {
     }
   }
 
+  /// The same, with workers that die now and then, and others in their place, `most` at most.
+  void run_with_faults(driven_job& x, std::mt19937_64& chance, std::uint64_t most) {
+    run_in_any_order(x, chance, [&] {
+      const auto what = chance() % 16;
+      if (what == 0)
+        x.kill(chance());
+      else if (what == 1)
+        x.resize(1 + chance() % most);
+    });
+  }
+
   /// Runs the job again for each of its messages, with `disturb` before that message.
   void disturb_everywhere(const driven_options& options,
                           const std::function<void(driven_job&)>& disturb) {

@@ -3,6 +3,7 @@
 #include <leat/leat.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -52,6 +53,18 @@ inline void append(std::vector<job_step>& steps, const batch& part) {
     add(steps.back(), x);
   else
     steps.push_back(std::move(x));
+}
+
+/// What the loader hands over next, or the first of it.
+inline std::vector<job_step> next_steps(loader& from, std::size_t most = SIZE_MAX) {
+  std::vector<job_step> steps;
+  while (steps.size() < most) {
+    const auto batch = from.next();
+    if (!batch)
+      break;
+    append(steps, *batch);
+  }
+  return steps;
 }
 
 /// Runs a whole job, all ranks in lock step, and returns its global batches.
