@@ -20,8 +20,8 @@ namespace leat {
 struct borrowed_lanes {
   /// `data` has a batch.
   explicit borrowed_lanes(const pipeline& data, std::uint64_t epochs = 9)
-      : plan(std::make_shared<job_plan>(plan_without_layout(data))), loans(1, SIZE_MAX, plan->shape.lanes, 1),
-        worker(new_worker()) {
+      : plan(std::make_shared<job_plan>(plan_without_layout(data))),
+        loans(1, SIZE_MAX, plan->shape.lanes, 1), worker(new_worker()) {
     const auto around =
         std::make_shared<const lane_surroundings>(lane_surroundings{.plan = plan->samples});
     const round_limits limits{.window = 4, .ahead = 100, .epochs = epochs};
