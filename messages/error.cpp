@@ -101,6 +101,8 @@ std::string_view to_string(errc code) noexcept {
     return "regrouped";
   case errc::cluster:
     return "cluster";
+  case errc::device:
+    return "device";
   }
   return "unknown error";
 }

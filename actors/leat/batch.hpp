@@ -17,6 +17,7 @@
 namespace leat {
 
 class batch_slot;
+class device_slot;
 struct job_progress;
 class lease_desk;
 class loader_job;
@@ -35,6 +36,14 @@ struct ragged_view {
     auto x = (*this)[row];
     return {reinterpret_cast<const char*>(x.data()), x.size()};
   }
+};
+
+/// A field of a batch in the memory of its loader's device.
+struct device_field {
+  /// `data` is an address there, and `where` names the device; `offsets` are the host's.
+  field_view values;
+  /// Of a ragged field the same offsets, [rows + 1], on the device; else null.
+  const std::uint64_t* offsets = nullptr;
 };
 
 /// This rank's part of one global batch: rows in the order of their positions. Everything that it
@@ -82,6 +91,11 @@ public:
   }
   /// Names of all fields, sorted.
   std::vector<std::string> fields() const;
+  /// A field on the loader's device (loader_options::device), for work in streams that
+  /// lease::on_device() had wait for it. Throws `errc::wrong_field` (name, or not on a device).
+  leat::device_field device_field(std::string_view name) const;
+  /// Whether there is such a field.
+  bool is_on_device(std::string_view name) const noexcept;
 
   std::uint64_t epoch() const noexcept;
   /// Number of the batch in its epoch.
@@ -121,6 +135,8 @@ private:
   batch() = default;
   void swap(batch& other) noexcept;
 
+  /// Throws `errc::invalid_argument` for the batch of a loader without a device.
+  device_slot& on_device(const char* call) const;
   /// Throws `errc::wrong_field` if the field is not as asked for.
   field_view checked(std::string_view name, dtype type, std::size_t rank, bool ragged) const;
 
@@ -155,6 +171,20 @@ public:
   const batch* operator->() const noexcept { return &batch_; }
   batch& operator*() noexcept { return batch_; }
   const batch& operator*() const noexcept { return batch_; }
+
+  /// For a loader with a device: has a stream of the device wait until the batch is there, and
+  /// counts it as one in which the batch is used. The host does not wait. The batch's memory on the
+  /// device is not written again before all that such streams were given until the lease ends is
+  /// done; they must exist until then. `stream` is a CUstream, which is CUDA's cudaStream_t; null:
+  /// the default stream. Throws `errc::invalid_argument` for a loader without a device,
+  /// `errc::device` for a stream that its driver refuses. Any thread.
+  void on_device(void* stream);
+  /// Counts a further stream as one in which the batch is used: the caller has it wait for one that
+  /// was given to on_device(). Throws as that does.
+  void used_on(void* stream);
+  /// For users that cannot name their streams: waits here until the batch is on the device, which
+  /// finishes all its work before the batch's memory there is written again.
+  void on_device_for_all();
 
   /// Ends the lease early.
   void reset() noexcept;

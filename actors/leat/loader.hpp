@@ -93,6 +93,13 @@ struct loader_options {
   /// leases are gone, from any thread. What it throws is `errc::no_resources` at next(). Empty:
   /// huge pages of the system.
   std::shared_ptr<std::pmr::memory_resource> batch_memory = {};
+  /// Where fields of batches go: "cpu", "cuda" or "cuda:N", a GPU by its number in this process
+  /// (CUDA_VISIBLE_DEVICES). They are copied from pinned memory, ahead of their use, and lie in the
+  /// device's memory for `leases` + 2 batches: see lease::on_device(). CUDA starts at the first
+  /// next(). Not with `batch_memory`.
+  std::string device = "cpu";
+  /// The fields that go there, none of bytes. Empty: all numeric ones, ragged ones included.
+  std::vector<std::string> device_fields = {};
   /// What the loader runs in. Empty: the process's own, which the first loader begins.
   std::shared_ptr<leat::runtime> runtime = {};
   /// For drills: see <leat/testing.hpp>. Empty: none.
@@ -165,6 +172,16 @@ struct pack_stats {
   std::uint64_t padding = 0;
 };
 
+/// What was copied to the loader's device.
+struct device_stats {
+  std::uint64_t bytes = 0;
+  std::uint64_t batches = 0;
+  /// Batches that were handed over before their copies were done: the trainer's streams waited.
+  std::uint64_t waits = 0;
+  /// Batches are copied from pinned memory.
+  bool is_pinned = false;
+};
+
 struct loader_stats {
   /// One for each worker number: what all workers with that number have done, including those that
   /// died or were removed.
@@ -190,6 +207,8 @@ struct loader_stats {
   /// Of the time that workers, or without any the trainer, were busy, what iterators took.
   std::chrono::nanoseconds iterating{0};
   slot_stats slots = {};
+  /// Empty without a device.
+  std::optional<device_stats> device = {};
   /// Bad samples since the job began, as far as this rank knows them.
   bad_counts bad{};
   std::uint64_t workers_replaced = 0;

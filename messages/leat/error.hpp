@@ -53,6 +53,8 @@ enum class errc : std::uint8_t {
   /// The cluster refuses this process or has failed in another one, or its coordinator cannot be
   /// reached.
   cluster,
+  /// A device (a GPU) is not there, its driver is missing or too old, or refuses a call.
+  device,
 };
 
 LEAT_API std::string_view to_string(errc code) noexcept;

@@ -89,7 +89,8 @@ nb::object exception_of(const error& problem) {
                              "shut_down",
                              "forked",
                              "regrouped",
-                             "cluster"};
+                             "cluster",
+                             "device"};
   const auto& x = problem.details();
   nb::object offset = x.offset ? nb::cast(*x.offset) : nb::none();
   nb::list list;

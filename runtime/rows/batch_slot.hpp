@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/device/device_ring.hpp"
 #include "runtime/rows/batch_memory.hpp"
 #include "runtime/rows/job_metrics.hpp"
 #include "runtime/rows/row_request.hpp"
@@ -173,6 +174,9 @@ public:
   batch_memory& memory() noexcept { return memory_; }
   const batch_memory& memory() const noexcept { return memory_; }
 
+  /// Where its fields are on a device; null: nowhere. Set and taken by the device_engine.
+  device_slot_ptr& on_device() noexcept { return on_device_; }
+
 private:
   static constexpr std::uint32_t not_open = ~std::uint32_t{0};
 
@@ -198,6 +202,7 @@ private:
   std::atomic<std::uint32_t> remaining_{not_open};
 
   batch_summary summary_;
+  device_slot_ptr on_device_;
 };
 
 } // namespace leat

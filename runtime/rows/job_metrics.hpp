@@ -70,6 +70,13 @@ public:
   std::array<counter, num_causes> bad;
   /// Workers that there should be.
   counter workers;
+  /// Copied to the device.
+  counter device_bytes;
+  counter device_batches;
+  /// Batches that were handed over before their copies were done.
+  counter device_waits;
+  /// 1 if they were copied from pinned memory.
+  counter device_pinned;
   /// Size of the last snapshot.
   counter snapshot_bytes;
   /// How long next() waited, each time.
