@@ -3,6 +3,7 @@
 #include <leat/error.hpp>
 
 #include "python/module/convert/casters.hpp"
+#include "python/module/convert/values.hpp"
 #include "python/module/module.hpp"
 #include "python/module/without_gil.hpp"
 
@@ -14,9 +15,10 @@ namespace leat::python {
 
 namespace {
 
-/// The driver's names for streams that every thread has.
+/// The driver's name for the default stream of all threads.
 constexpr std::int64_t legacy_default = 1;
-constexpr std::int64_t per_thread_default = 2;
+/// Of DLPack: no stream is to wait.
+constexpr std::int64_t no_stream = -1;
 
 /// DLPack's DLManagedTensor.
 struct managed_tensor {
@@ -61,12 +63,6 @@ void* handle_of(std::int64_t stream) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(stream));
 }
 
-/// Work in the default stream of a thread is seen by that thread alone, and another one may end the
-/// lease.
-bool is_nobodys(std::int64_t stream) {
-  return stream == -1 || stream == per_thread_default;
-}
-
 [[noreturn]] void refuse_stream(std::int64_t stream) {
   throw error(errc::invalid_argument,
               {.stage = "batch",
@@ -77,10 +73,10 @@ bool is_nobodys(std::int64_t stream) {
 }
 
 void prepare_for(lease& of, std::int64_t stream) {
-  if (stream < -1 || stream == 0)
+  if (stream < no_stream || stream == 0)
     refuse_stream(stream);
   without_gil([&] {
-    if (is_nobodys(stream))
+    if (stream == no_stream)
       of.on_device_for_all();
     else
       of.on_device(handle_of(stream));
@@ -160,7 +156,7 @@ nb::dict device_array::cuda_array_interface() const {
     throw nb::attribute_error("__cuda_array_interface__ has no bf16: use DLPack");
   // Consumers may wait for a stream or not, and use the memory in any: none is named, and the batch
   // is there.
-  prepare_for(*lease_, -1);
+  prepare_for(*lease_, no_stream);
   const auto code = dlpack_type(type_).code;
   const char kind = code == 0 ? 'i' : code == 1 ? 'u' : 'f';
   nb::dict result;
@@ -186,21 +182,20 @@ nb::object on_device(const std::shared_ptr<lease>& of, std::string_view field) {
 }
 
 void used_on(lease& of, nb::handle stream) {
-  // 0 is what torch and CuPy call the legacy default stream.
-  const auto number = [&] {
+  std::int64_t number = 0; // what torch and CuPy call the legacy default stream
+  const auto is_number = [&] {
     for (const auto* name : {"cuda_stream", "ptr"})
       if (nb::hasattr(stream, name))
-        return nb::cast<std::int64_t>(stream.attr(name));
-    return nb::cast<std::int64_t>(stream);
+        return nb::try_cast(stream.attr(name), number);
+    return nb::try_cast(stream, number);
   }();
+  if (!is_number)
+    throw nb::type_error(("used_on() was given a " + name_of_type(stream)
+                          + "; needed: the handle of a stream, or a stream of torch or CuPy")
+                             .c_str());
   if (number < 0)
     refuse_stream(number);
-  without_gil([&] {
-    if (is_nobodys(number))
-      of.on_device_for_all();
-    else
-      of.used_on(handle_of(number));
-  });
+  without_gil([&] { of.used_on(handle_of(number)); });
 }
 
 void bind_device_arrays(nb::module_& m) {
@@ -225,8 +220,9 @@ void bind_device_arrays(nb::module_& m) {
                    "None = None) -> typing.Any"),
            "A capsule. `stream` waits until the batch is on the device, and counts as one that "
            "uses it: 1 or None is the legacy default stream, 2 that of each thread, else a handle. "
-           "-1 names none, as 2 hardly does: the call itself waits then, and before the memory is "
-           "written again all work of the device is done. Raises BufferError for another device or "
+           "-1: the call itself waits. After -1 and 2, which does not say whose, the memory is "
+           "written again once all work of the device is done. Raises BufferError for another "
+           "device or "
            "a copy, InvalidArgument for 0.")
       .def(
           "__dlpack_device__",
