@@ -22,8 +22,10 @@ device_slot::device_slot(std::shared_ptr<device_calls> calls, std::shared_ptr<pi
                          const std::vector<device_field_plan>& fields)
     : calls_(std::move(calls)), host_(std::move(host)), places_(fields.size()) {
   std::size_t all = 0;
-  for (const auto& x : fields)
-    all += aligned(x.dense_bytes);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    all += aligned(fields[i].dense_bytes);
+    places_[i].is_there = fields[i].is_ragged || fields[i].dense_bytes > 0;
+  }
   copied_ = calls_->make_event();
   if (all == 0)
     return;

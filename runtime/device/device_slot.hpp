@@ -92,6 +92,8 @@ public:
   /// The trainer uses it from now on. True if its copies are done.
   bool lend();
   // Any thread, while it is lent:
+  /// Whether the field is there.
+  bool has(std::size_t field) const noexcept { return places_[field].is_there; }
   const std::byte* data(std::size_t field) const noexcept { return places_[field].at; }
   /// Of a ragged field, [rows + 1].
   const std::uint64_t* offsets(std::size_t field) const noexcept {
@@ -111,6 +113,7 @@ public:
 private:
   struct place {
     /// Of a ragged field offsets and values; of a dense one part of `dense_`.
+    bool is_there = false;
     std::byte* memory = nullptr;
     std::size_t capacity = 0;
     std::byte* at = nullptr;
