@@ -37,7 +37,7 @@ int count_devices(const cuda_driver& driver, const std::string& wanted) {
   int n = 0;
   auto code = driver.init(0);
   if (code == cuda_success)
-    code = driver.device_get_count(&n);
+    code = driver.device_count(&n);
   if (code == cuda_not_initialized)
     refuse_fork(wanted);
   if (code != cuda_success && code != cuda_no_device)
@@ -51,11 +51,11 @@ int count_devices(const cuda_driver& driver, const std::string& wanted) {
 class current_context {
 public:
   current_context(const cuda_driver& driver, void* context)
-      : driver_(driver), code_(driver.context_push(context)) {}
+      : driver_(driver), code_(driver.context.push(context)) {}
   ~current_context() {
     void* popped = nullptr;
     if (code_ == cuda_success)
-      driver_.context_pop(&popped);
+      driver_.context.pop(&popped);
   }
   current_context(const current_context&) = delete;
   current_context& operator=(const current_context&) = delete;
@@ -75,37 +75,38 @@ class cuda_device final : public device_calls {
 public:
   cuda_device(const cuda_driver& driver, int number) : driver_(driver), number_(number) {
     check(driver_.device_get(&device_, number), "cuDeviceGet");
-    check(driver_.primary_context_retain(&context_, device_), "cuDevicePrimaryCtxRetain");
+    check(driver_.context.retain(&context_, device_), "cuDevicePrimaryCtxRetain");
   }
   /// As the process ends, the driver may have gone before: what it answers does not count.
   ~cuda_device() override {
     if (mark_.is_here())
-      driver_.primary_context_release(device_);
+      driver_.context.release(device_);
   }
 
   std::string name() const override { return "cuda:" + std::to_string(number_); }
   int number() const noexcept override { return number_; }
 
   std::optional<std::string> pin(std::byte* pages, std::size_t bytes) override {
-    const auto code = in_context([&] { return driver_.host_register(pages, bytes, portable); });
+    const auto code =
+        in_context([&] { return driver_.memory.host_register(pages, bytes, portable); });
     if (code == cuda_success)
       return std::nullopt;
     return text_of_cuda(driver_, code);
   }
   void unpin(std::byte* pages) noexcept override {
-    end([&] { return driver_.host_unregister(pages); });
+    end([&] { return driver_.memory.host_unregister(pages); });
   }
 
   std::byte* allocate(std::size_t bytes) override {
     unsigned long long at = 0;
-    const auto code = in_context([&] { return driver_.memory_allocate(&at, bytes); });
+    const auto code = in_context([&] { return driver_.memory.allocate(&at, bytes); });
     if (code == cuda_out_of_memory)
       refuse_memory(bytes);
     check(code, "cuMemAlloc");
     return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(at));
   }
   void release(std::byte* memory) noexcept override {
-    end([&] { return driver_.memory_free(address(memory)); });
+    end([&] { return driver_.memory.free(address(memory)); });
   }
 
   device_stream make_stream() override {
@@ -113,45 +114,45 @@ public:
     call("cuStreamCreateWithPriority", [&] {
       int lowest = 0;
       int highest = 0;
-      const auto code = driver_.stream_priority_range(&lowest, &highest);
-      return code == cuda_success ? driver_.stream_create(&x.handle, non_blocking, lowest) : code;
+      const auto code = driver_.context.priorities(&lowest, &highest);
+      return code == cuda_success ? driver_.stream.create(&x.handle, non_blocking, lowest) : code;
     });
     return x;
   }
   void end_stream(device_stream x) noexcept override {
-    end([&] { return driver_.stream_destroy(x.handle); });
+    end([&] { return driver_.stream.destroy(x.handle); });
   }
   device_event make_event() override {
     device_event x;
-    call("cuEventCreate", [&] { return driver_.event_create(&x.handle, sleeping_untimed); });
+    call("cuEventCreate", [&] { return driver_.event.create(&x.handle, sleeping_untimed); });
     return x;
   }
   void end_event(device_event x) noexcept override {
-    end([&] { return driver_.event_destroy(x.handle); });
+    end([&] { return driver_.event.destroy(x.handle); });
   }
 
   void copy(std::byte* to, const std::byte* from, std::size_t bytes, device_stream on) override {
     call("cuMemcpyHtoDAsync",
-         [&] { return driver_.copy_to_device(address(to), from, bytes, on.handle); });
+         [&] { return driver_.memory.copy(address(to), from, bytes, on.handle); });
   }
   void record(device_event mark, device_stream in) override {
-    call("cuEventRecord", [&] { return driver_.event_record(mark.handle, in.handle); });
+    call("cuEventRecord", [&] { return driver_.event.record(mark.handle, in.handle); });
   }
   void wait(device_stream waits, device_event for_mark) override {
     call("cuStreamWaitEvent",
-         [&] { return driver_.stream_wait_event(waits.handle, for_mark.handle, 0); });
+         [&] { return driver_.stream.wait_event(waits.handle, for_mark.handle, 0); });
   }
   bool is_reached(device_event mark) override {
-    const auto code = in_context([&] { return driver_.event_query(mark.handle); });
+    const auto code = in_context([&] { return driver_.event.query(mark.handle); });
     if (code != cuda_not_ready)
       check(code, "cuEventQuery");
     return code == cuda_success;
   }
   void wait_here(device_event mark) override {
-    call("cuEventSynchronize", [&] { return driver_.event_synchronize(mark.handle); });
+    call("cuEventSynchronize", [&] { return driver_.event.synchronize(mark.handle); });
   }
   void wait_for_all() override {
-    call("cuCtxSynchronize", [&] { return driver_.context_synchronize(); });
+    call("cuCtxSynchronize", [&] { return driver_.context.synchronize(); });
   }
 
 private:
@@ -190,7 +191,7 @@ private:
   [[noreturn]] void refuse_memory(std::size_t bytes) const {
     std::size_t free = 0;
     std::size_t total = 0;
-    in_context([&] { return driver_.memory_info(&free, &total); });
+    in_context([&] { return driver_.memory.info(&free, &total); });
     throw error(errc::no_resources,
                 {.stage = name(),
                  .got = "no memory of the device for " + counted(bytes, "byte") + " of batches: "

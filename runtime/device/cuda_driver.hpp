@@ -5,39 +5,49 @@
 
 namespace leat {
 
-/// The functions of CUDA's driver that batches need, under its names, with handles (CUcontext,
-/// CUstream, CUevent) as plain pointers. They return a code, 0 for success. The header cuda.h is
-/// not needed, and no library is linked.
+/// The functions of CUDA's driver that batches need, with handles (CUcontext, CUstream, CUevent) as
+/// plain pointers. They return a code, 0 for success. The header cuda.h is not needed, and no
+/// library is linked.
 struct cuda_driver {
   /// As cuDriverGetVersion() counts: 11040 is CUDA 11.4.
   int version = 0;
-
   int (*init)(unsigned flags) = nullptr;
   int (*get_error_name)(int code, const char** text) = nullptr;
   int (*get_error_string)(int code, const char** text) = nullptr;
-  int (*device_get_count)(int* n) = nullptr;
+  int (*device_count)(int* n) = nullptr;
   int (*device_get)(int* device, int number) = nullptr;
-  int (*primary_context_retain)(void** context, int device) = nullptr;
-  int (*primary_context_release)(int device) = nullptr;
-  int (*context_push)(void* context) = nullptr;
-  int (*context_pop)(void** context) = nullptr;
-  int (*context_synchronize)() = nullptr;
-  int (*stream_priority_range)(int* lowest, int* highest) = nullptr;
-  int (*host_register)(void* pages, std::size_t bytes, unsigned flags) = nullptr;
-  int (*host_unregister)(void* pages) = nullptr;
-  int (*memory_allocate)(unsigned long long* at, std::size_t bytes) = nullptr;
-  int (*memory_free)(unsigned long long at) = nullptr;
-  int (*memory_info)(std::size_t* free, std::size_t* total) = nullptr;
-  int (*copy_to_device)(unsigned long long to, const void* from, std::size_t bytes,
-                        void* stream) = nullptr;
-  int (*stream_create)(void** stream, unsigned flags, int priority) = nullptr;
-  int (*stream_destroy)(void* stream) = nullptr;
-  int (*stream_wait_event)(void* stream, void* event, unsigned flags) = nullptr;
-  int (*event_create)(void** event, unsigned flags) = nullptr;
-  int (*event_destroy)(void* event) = nullptr;
-  int (*event_record)(void* event, void* stream) = nullptr;
-  int (*event_query)(void* event) = nullptr;
-  int (*event_synchronize)(void* event) = nullptr;
+
+  struct context_calls {
+    int (*retain)(void** context, int device) = nullptr;
+    int (*release)(int device) = nullptr;
+    int (*push)(void* context) = nullptr;
+    int (*pop)(void** context) = nullptr;
+    int (*synchronize)() = nullptr;
+    int (*priorities)(int* lowest, int* highest) = nullptr;
+  } context;
+
+  struct memory_calls {
+    int (*host_register)(void* pages, std::size_t bytes, unsigned flags) = nullptr;
+    int (*host_unregister)(void* pages) = nullptr;
+    int (*allocate)(unsigned long long* at, std::size_t bytes) = nullptr;
+    int (*free)(unsigned long long at) = nullptr;
+    int (*info)(std::size_t* free, std::size_t* total) = nullptr;
+    int (*copy)(unsigned long long to, const void* from, std::size_t bytes, void* stream) = nullptr;
+  } memory;
+
+  struct stream_calls {
+    int (*create)(void** stream, unsigned flags, int priority) = nullptr;
+    int (*destroy)(void* stream) = nullptr;
+    int (*wait_event)(void* stream, void* event, unsigned flags) = nullptr;
+  } stream;
+
+  struct event_calls {
+    int (*create)(void** event, unsigned flags) = nullptr;
+    int (*destroy)(void* event) = nullptr;
+    int (*record)(void* event, void* stream) = nullptr;
+    int (*query)(void* event) = nullptr;
+    int (*synchronize)(void* event) = nullptr;
+  } event;
 };
 
 /// Codes of the driver.
