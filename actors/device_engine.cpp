@@ -248,12 +248,12 @@ void device_engine::rewind(std::uint64_t run) {
 }
 
 void device_engine::interrupt() noexcept {
+  ring_.interrupt(); // first: whoever waits for less takes no more from here
   {
     const mutex_lock lock{mutex_};
     is_interrupted_ = true;
   }
   judged_.notify_one();
-  ring_.interrupt();
   ready_.interrupt();
   makes_->interrupt();
 }
