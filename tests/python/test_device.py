@@ -1,11 +1,15 @@
 """Batches on a device, from Python: what DLPack's consumers get, in which streams, and for how long."""
 
+import contextlib
 import copy
 import gc
 import os
 import pickle
+import random
+import subprocess
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import leat
@@ -38,9 +42,7 @@ DATA = leat.count(96).shuffle(seed=3).map("kinds@1", fields_of_all_kinds).batch(
 
 @pytest.fixture
 def driver() -> Iterator[made_up_driver.Driver]:
-    driver = made_up_driver.Driver()
-    driver.calls()
-    yield driver
+    yield made_up_driver.Driver()
     gc.collect()
 
 
@@ -108,58 +110,75 @@ def test_what_a_capsule_says(driver: made_up_driver.Driver) -> None:
 
 
 @made_up_driver.needed
-def test_streams_wait_and_count_as_using_the_batch(driver: made_up_driver.Driver) -> None:
-    job = loader(workers=0, leases=1)
+def test_named_streams_wait_and_the_host_does_not(driver: made_up_driver.Driver) -> None:
+    own = driver.stream()
+    torchs, cupys = type("Stream", (), {"cuda_stream": own})(), type("Stream", (), {"ptr": own})()
 
-    def after(use: Callable[[leat.Batch], Any]) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
-        """What the use of a batch calls, and what its end and the copies of the next one."""
-        nonlocal batch
-        driver.calls()
-        use(batch)
-        used = driver.calls()
+    @contextlib.contextmanager
+    def calls(**expected: int) -> Iterator[None]:
+        before = driver.calls()
+        yield
+        assert {name: n - before[name] for name, n in driver.calls().items() if n > before[name]} == expected
+
+    for batch in loader(workers=0):
+        array = batch.on_device("matrix")
+        for stream in (None, 1, 2, own):
+            with calls(wait=1):
+                take(array.__dlpack__(stream=stream)).drop()
+        with calls(wait_here=1):
+            take(array.__dlpack__(stream=-1)).drop()
+        for stream in (own, 0, torchs, cupys):
+            with calls():
+                batch.used_on(stream)
+        for wrong in (0, -2):
+            with pytest.raises(leat.InvalidArgument, match=f"stream={wrong}"):
+                array.__dlpack__(stream=wrong)
+        with pytest.raises(leat.InvalidArgument, match="stream=-1"):
+            batch.used_on(-1)
+        for strange in (None, "1", object()):
+            with pytest.raises(TypeError, match="handle of a stream"):
+                batch.used_on(strange)
+
+
+@made_up_driver.needed
+@pytest.mark.parametrize("workers", [0, 2])
+def test_what_streams_read_is_there_and_stays_until_they_have_read_it(driver: made_up_driver.Driver, workers: int) -> None:
+    """Streams read when their turn comes, which may be long after the lease has ended."""
+    seed = random.SystemRandom().randrange(1 << 30)
+    print("seed", seed)
+    pick = random.Random(seed)
+    streams = [driver.stream() for _ in range(3)]
+    read: list[tuple[np.ndarray, np.ndarray]] = []
+    for batch in loader(workers=workers, leases=2, epochs=8):
+        name = pick.choice(["matrix", "number", "tokens"])
+        array = batch.on_device(name)
+        array = array.values if name in RAGGED else array
+        expected = on_host(batch, name).copy()
+        named = pick.choice([None, 1, 2, -1, *streams])
+        kept = take(array.__dlpack__(stream=named))
+        used = pick.choice(streams) if named == -1 else named or 1
+        read.append((driver.read_later(used, kept.address, expected), expected))
+        if named != -1 and pick.random() < 0.5:
+            other = pick.choice(streams)
+            driver.follow(other, used)
+            batch.used_on(other)
+            read.append((driver.read_later(other, kept.address, expected), expected))
         batch.release()
-        batch = job.next()
-        return used, driver.calls()
-
-    batch: Any = job.next()
-    for stream, handle in ((None, 1), (1, 1), (2, 2), (0x7F00, 0x7F00), (2**47, 2**47)):
-        used, ended = after(lambda x, stream=stream: take(x.on_device("matrix").__dlpack__(stream=stream)).drop())
-        assert used == [("wait", handle)]
-        assert (("record", handle) in ended) is (handle != 2)
-        assert (("sync", 0) in ended) is (handle == 2)
-
-    used, ended = after(lambda x: take(x.on_device("matrix").__dlpack__(stream=-1)).drop())
-    assert {what for what, _ in used} == {"host"}
-    assert ("sync", 0) in ended
-
-    def with_others(x: leat.Batch) -> None:
-        take(x.on_device("matrix").__dlpack__(stream=0x50)).drop()
-        x.used_on(0x60)
-        x.used_on(type("Stream", (), {"cuda_stream": 0x70})())
-        x.used_on(type("Stream", (), {"ptr": 0x80})())
-        x.used_on(0)  # the default stream, as torch and CuPy call it
-
-    used, ended = after(with_others)
-    assert used == [("wait", 0x50)]
-    assert {stream for what, stream in ended if what == "record"} >= {0x50, 0x60, 0x70, 0x80, 0}
-
-    for wrong in (0, -2):
-        with pytest.raises(leat.InvalidArgument, match=f"stream={wrong}"):
-            batch.on_device("matrix").__dlpack__(stream=wrong)
-    with pytest.raises(leat.InvalidArgument, match="stream=-1"):
-        batch.used_on(-1)
-    for strange in (None, "1", object()):
-        with pytest.raises(TypeError):
-            batch.used_on(strange)
+        del array, batch
+        ends = threading.Thread(target=kept.drop)
+        ends.start()
+        ends.join()
+    for stream in (1, 2, *streams):
+        driver.finish(stream)
+    assert [(found == expected).all() for found, expected in read] == [True] * len(read)
 
 
 @made_up_driver.needed
 def test_consumers_without_dlpack(driver: made_up_driver.Driver) -> None:
-    batch = loader().next()
-    assert batch is not None
-    driver.calls()
+    batch = next(loader(workers=0))
+    waits = driver.calls()["wait_here"]
     found = batch.on_device("matrix").__cuda_array_interface__
-    assert {what for what, _ in driver.calls()} == {"host"}  # so that no stream is to be waited for
+    assert driver.calls()["wait_here"] == waits + 1  # so that no stream is to be waited for
     address, is_read_only = found.pop("data")
     assert found == {"shape": (4, 2, 3), "typestr": "<f4", "strides": None, "stream": None, "version": 3}
     assert (address, is_read_only) == (take(batch.on_device("matrix").__dlpack__()).address, False)
@@ -276,10 +295,8 @@ def test_without_a_device() -> None:
     assert len(held) == 12
 
 
-def test_resuming_knows_nothing_of_devices() -> None:
-    if not made_up_driver.DIRECTORY:
-        pytest.skip("needs a driver that is made up: LEAT_FAKE_CUDA_DIR, as ctest sets it")
-    made_up_driver.Driver()
+@made_up_driver.needed
+def test_resuming_knows_nothing_of_devices(driver: made_up_driver.Driver) -> None:
     ways: list[dict[str, Any]] = [{"device": "cuda"}, {"device": "cpu"}]
     for first, second in (ways, ways[::-1]):
         job = loader(**first, epochs=2)
@@ -287,6 +304,22 @@ def test_resuming_knows_nothing_of_devices() -> None:
         again = loader(**second, epochs=2, workers=0)
         again.restore_parts([job.snapshot()])
         assert seen + digests(again) == due(DATA) + due(DATA, 1)
+
+
+@made_up_driver.needed
+@pytest.mark.parametrize("how", ["eager", "lazy"])
+def test_devices_that_are_quick_or_do_nothing_until_somebody_waits(how: str) -> None:
+    environment = {**os.environ, "LEAT_FAKE_CUDA": f"devices=2,mode={how}"}
+    tests = "not until_somebody_waits and not child"  # all but this one and forks
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", tests, __file__],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 CHILD = """
