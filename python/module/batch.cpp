@@ -99,7 +99,7 @@ void bind_fields(nb::class_<batch_value>& type) {
           "name"_a, "Whether a field is in the memory of the loader's device, too.")
       .def(
           "used_on", [](const batch_value& x, nb::handle stream) { used_on(*x.held(), stream); },
-          "stream"_a, nb::sig("def used_on(self, stream: typing.Any) -> None"),
+          "stream"_a.none(), nb::sig("def used_on(self, stream: typing.Any) -> None"),
           "Counts a further stream of the device as one that uses the batch: a handle, or an "
           "object of torch or CuPy. Let it wait for the stream that imported the arrays.")
       .def(

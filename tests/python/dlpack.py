@@ -92,10 +92,16 @@ def take(capsule: Any) -> Taken:
     )
 
 
-def contents(array: Any, **how: Any) -> np.ndarray:
-    """The content of an array on a device, taken and dropped."""
-    taken = take(array.__dlpack__(**{"stream": -1, **how}))
-    try:
-        return taken.read()
-    finally:
-        taken.drop()
+def facts(array: Any) -> Taken:
+    """What a capsule of an array on a device says, which was dropped at once."""
+    taken = take(array.__dlpack__())
+    taken.drop()
+    return taken
+
+
+def contents(array: Any) -> np.ndarray:
+    """The content of an array on a device."""
+    taken = take(array.__dlpack__(stream=-1))
+    found = taken.read()
+    taken.drop()
+    return found

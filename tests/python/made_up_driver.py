@@ -20,12 +20,17 @@ _CALLS = {"record": 9, "wait": 10, "wait_here": 12, "wait_for_all": 13}  # place
 _NO_WAIT = 1  # of a stream for others, as torch makes its own
 
 
+def load() -> ctypes.CDLL:
+    """Has leat find this driver, since it is the first of its name in the process. Does not start CUDA."""
+    os.environ.setdefault("LEAT_FAKE_CUDA", "devices=2")
+    return ctypes.CDLL(str(Path(DIRECTORY) / "libcuda.so.1"))
+
+
 class Driver:
-    """Two devices, of whose driver leat gets this one, since it is the first of its name in the process. Any thread."""
+    """Two devices. Any thread."""
 
     def __init__(self) -> None:
-        os.environ.setdefault("LEAT_FAKE_CUDA", "devices=2")
-        self._library = ctypes.CDLL(str(Path(DIRECTORY) / "libcuda.so.1"))
+        self._library = load()
         self._library.leat_fake_cuda_calls.restype = ctypes.c_uint64
         self._contexts = []
         for number in range(2):

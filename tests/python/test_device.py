@@ -17,7 +17,7 @@ import made_up_driver
 import numpy as np
 import pytest
 from child_process import run_python
-from dlpack import contents, take
+from dlpack import contents, facts, take
 from support import digests, due
 
 
@@ -71,7 +71,7 @@ def test_what_lies_on_the_device_is_what_lies_on_the_host(driver: made_up_driver
             )
             assert len(found) == batch.size
             assert (contents(found) == on_host(batch, name)).all()
-            assert take(found.__dlpack__()).address != on_host(batch, name).ctypes.data
+            assert facts(found).address != on_host(batch, name).ctypes.data
         for name in RAGGED:
             found = batch.on_device(name)
             assert isinstance(found, leat.Ragged)
@@ -101,7 +101,7 @@ def test_what_a_capsule_says(driver: made_up_driver.Driver) -> None:
         assert (found.read() == batch["matrix"]).all()
         found.drop()
     types = {"codes": (1, 16, 1), "flag": (1, 8, 1), "half": (4, 16, 1), "number": (0, 64, 1), "small": (2, 16, 1)}
-    assert {name: take(batch.on_device(name).__dlpack__()).dtype for name in types} == types
+    assert {name: facts(batch.on_device(name)).dtype for name in types} == types
     for same in (None, (2, 1)):
         take(array.__dlpack__(dl_device=same, copy=False)).drop()
     for other in ({"dl_device": (1, 0)}, {"dl_device": (2, 0)}, {"copy": True}):
@@ -181,7 +181,7 @@ def test_consumers_without_dlpack(driver: made_up_driver.Driver) -> None:
     assert driver.calls()["wait_here"] == waits + 1  # so that no stream is to be waited for
     address, is_read_only = found.pop("data")
     assert found == {"shape": (4, 2, 3), "typestr": "<f4", "strides": None, "stream": None, "version": 3}
-    assert (address, is_read_only) == (take(batch.on_device("matrix").__dlpack__()).address, False)
+    assert (address, is_read_only) == (facts(batch.on_device("matrix")).address, False)
     assert batch.on_device("flag").__cuda_array_interface__["typestr"] == "|u1"
     assert batch.on_device("number").__cuda_array_interface__["typestr"] == "<i8"
     assert not hasattr(batch.on_device("half"), "__cuda_array_interface__")
@@ -195,7 +195,7 @@ def test_arrays_keep_the_batch_until_deleters_ran_in_any_thread(driver: made_up_
     held = []
     for batch in job:
         array = batch.on_device("matrix")
-        kept = take(array.__dlpack__())
+        kept = take(array.__dlpack__(stream=-1))
         array.__dlpack__()  # a capsule that nobody takes
         held.append((batch["matrix"].copy(), kept))
         batch.release()
@@ -327,7 +327,7 @@ import os, sys
 import leat
 sys.path.insert(0, {here!r})
 import made_up_driver
-made_up_driver.Driver()
+made_up_driver.load()
 data = leat.count(40, 8).batch(4)
 
 

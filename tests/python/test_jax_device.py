@@ -28,7 +28,7 @@ DATA = leat.count(40).shuffle(seed=3).map("kinds@1", kinds).batch(8)
 
 @made_up_driver.needed
 def test_arrays_are_imported_from_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    made_up_driver.Driver()
+    made_up_driver.load()
     imported: list[str] = []
 
     def read(x: Any) -> Any:

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 
 import leat  # noqa: E402
 import leat.torch  # noqa: E402
-from dlpack import take  # noqa: E402
+from dlpack import contents  # noqa: E402
 from leat.torch import Batch, DataLoader, _device  # noqa: E402
 
 GPU = torch.device("cuda:0")
@@ -64,18 +64,15 @@ def imports(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """The shapes that torch imports from the device, in whose place it gets copies on the host."""
     if not made_up_driver.IS_THERE:
         pytest.skip("needs a driver that is made up: LEAT_FAKE_CUDA_DIR, as ctest sets it")
-    made_up_driver.Driver()
+    made_up_driver.load()
     found: list[tuple[str, int]] = []
     from_dlpack = torch.utils.dlpack.from_dlpack
 
     def read(x: Any) -> Any:
         if not isinstance(x, leat.DeviceArray):
             return from_dlpack(x)
-        taken = take(x.__dlpack__(stream=1, max_version=(1, 0)))
         found.append((x.device, len(x)))
-        copied = torch.from_numpy(taken.read().copy())
-        taken.drop()
-        return copied
+        return torch.from_numpy(contents(x).copy())
 
     monkeypatch.setattr(torch.utils.dlpack, "from_dlpack", read)
     return found
