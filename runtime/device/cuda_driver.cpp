@@ -54,7 +54,8 @@ cuda_driver load() {
     refuse_driver("a driver for CUDA " + version_text(x.version));
   auto take = [&](auto*& to, const char* name) {
     if (!library.find(to, name))
-      refuse_driver("a driver for CUDA " + version_text(x.version) + " without " + name);
+      refuse_driver("a driver for CUDA " + version_text(x.version) + " without " + name,
+                    ", with all its functions");
   };
   take(x.init, "cuInit");
   take(x.get_error_name, "cuGetErrorName");
@@ -67,6 +68,7 @@ cuda_driver load() {
   take(x.context.pop, "cuCtxPopCurrent_v2");
   take(x.context.synchronize, "cuCtxSynchronize");
   take(x.context.priorities, "cuCtxGetStreamPriorityRange");
+  take(x.context.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
   take(x.memory.host_register, "cuMemHostRegister_v2");
   take(x.memory.host_unregister, "cuMemHostUnregister");
   take(x.memory.allocate, "cuMemAlloc_v2");
