@@ -43,6 +43,7 @@ class Epochs(Generic[BatchType]):
         self._pass = 0
         self._has_begun = False
         self._is_loaded = False
+        self._is_changed = False
         self._finished = False
         self._held: leat.Batch | None = None
         self._last: leat.Batch | None = None
@@ -127,7 +128,7 @@ class Epochs(Generic[BatchType]):
         state = _state_dict.from_dict(state_dict)
         self._renew()
         self._loader.restore_parts(list(state.parts), allow=list(allow))
-        self._is_loaded, self._finished = True, state.finished
+        self._is_loaded, self._is_changed, self._finished = True, True, state.finished
 
     def save(self, directory: str | os.PathLike[str], batch: BatchType | None = None) -> None:
         """Writes this rank's part of "resume after this batch" in the background; without one, after the last one."""
@@ -146,6 +147,7 @@ class Epochs(Generic[BatchType]):
         self._renew()
         found = self._loader.restore(os.fspath(directory), allow=list(allow), allow_older=allow_older)
         self._is_loaded = found is not None
+        self._is_changed |= self._is_loaded
         return found
 
     def rewind(self) -> None:
@@ -160,11 +162,13 @@ class Epochs(Generic[BatchType]):
         """Leaves out steps of the job, by `global_step`, alike on all ranks. Before iteration, or after a load."""
         self._check_use()
         self._loader.leave_out_steps(first, last)
+        self._is_changed = True
 
     def set_weights(self, weights: Sequence[float], *, from_step: int | None = None) -> None:
         """Changes the weights of the pipeline's mix from a step on, by `global_step`, alike on all ranks; None: the next."""
         self._check_use()
         self._loader.set_weights(weights, from_step=from_step)
+        self._is_changed = True
 
     @property
     def epoch(self) -> int:
@@ -184,6 +188,11 @@ class Epochs(Generic[BatchType]):
         """Ends the loader and waits for its threads. Arrays that are held stay valid."""
         self._last = self._held = None
         self._loader.close()
+
+    @property
+    def _is_as_opened(self) -> bool:
+        """Whether another loader with the same options would stand where this one does."""
+        return not (self._has_begun or self._is_changed)
 
     def _own_part(self) -> bytes:
         """The part of this rank of "resume after the batch that was handed out last"."""

@@ -56,7 +56,10 @@ def load_state(accelerator: Any, directory: str | os.PathLike[str] | None = None
 
 
 def prepare(loader: DataLoader) -> None:
-    """The effect of Accelerator.prepare(): batches go to the accelerator's device, unless the loader was given one."""
+    """The effect of Accelerator.prepare(): batches go to the accelerator's device, unless the loader was given one.
+
+    leat itself copies them there, where it can and the loader has not been iterated or loaded before.
+    """
     state = PartialState()
     if not loader.is_placed and (loader.rank, loader.world_size) != (state.process_index, state.num_processes):
         raise InvalidArgument(
@@ -64,6 +67,7 @@ def prepare(loader: DataLoader) -> None:
             f"{state.num_processes} of Accelerate: make the Accelerator before the loader, or give rank= and world_size="
         )
     if loader.device is None and state.device.type != "cpu":
+        loader.copy_to(state.device)
         loader.device = state.device
     Accelerator.gather_for_metrics = _gather_for_metrics
 

@@ -54,7 +54,8 @@ class Loader(Epochs[Batch]):
 
     Rank and world size are jax.process_index() and jax.process_count(), unless the rows of a NamedSharding say that several
     processes hold the same rows; or `rank` and `world_size`. `epochs`: length of the job, counted from epoch 0; None: without
-    end. Other options are those of leat.Loader.
+    end. `device`: "cuda" or "cuda:N", for a process with one device, has leat copy batches there, ahead of their use; "cpu":
+    JAX does, when they are handed over. Other options are those of leat.Loader.
 
     An `iter` in the middle of an epoch leaves out its rest, except in an endless epoch. Raises leat.Error, InvalidArgument for
     rows that devices cannot divide, and for integers of 64 bits that JAX would cut to 32.
@@ -68,6 +69,7 @@ class Loader(Epochs[Batch]):
         rank: int | None = None,
         world_size: int | None = None,
         epochs: int | None = None,
+        device: str = "cpu",
         **options: Any,
     ) -> None:
         if (rank is None) != (world_size is None):
@@ -88,6 +90,8 @@ class Loader(Epochs[Batch]):
             _check_rows(rows, _of_rank(of_field, 1))
         if self.world_size > 1 and facts.needs_agreement and options.get("agree") is None:
             options["agree"] = self._agree
+        if device != "cpu":
+            options["device"] = _only_device(device, shardings)
         own = {"rank": self.rank, "world_size": self.world_size}
         self._open(data, {**own, "epochs": ENDLESS if epochs is None else epochs, **options})
 
@@ -105,13 +109,20 @@ class Loader(Epochs[Batch]):
             sharding = self.sharding[name]
         else:
             sharding = self.sharding
-        return self._global(local, _of_rank(sharding, local.ndim))
+        sharding = _of_rank(sharding, local.ndim)
+        if not lease.is_on_device(name):
+            return self._global(local, sharding)
+        found = jax.dlpack.from_dlpack(_ForAnyStream(lease.on_device(name)))
+        return jax.make_array_from_single_device_arrays(self._shape(local), sharding, [found])
 
     def _valid(self, local: Any) -> Any:
         return self._global(local, self._rows_sharding)
 
     def _global(self, local: Any, sharding: Sharding) -> Any:
-        return jax.make_array_from_process_local_data(sharding, local, (len(local) * self.world_size, *local.shape[1:]))
+        return jax.make_array_from_process_local_data(sharding, local, self._shape(local))
+
+    def _shape(self, local: Any) -> tuple[int, ...]:
+        return (len(local) * self.world_size, *local.shape[1:])
 
     # State
 
@@ -135,7 +146,7 @@ class Loader(Epochs[Batch]):
         """Restores from snapshot() of all processes, or of one where the pipeline has no state."""
         self._renew()
         found = self._loader.restore_parts(list(parts), allow=list(allow))
-        self._is_loaded = True
+        self._is_loaded = self._is_changed = True
         return found
 
     def _agree(self, own: Agreement) -> list[Agreement]:
@@ -145,6 +156,36 @@ class Loader(Epochs[Batch]):
 
     def __repr__(self) -> str:
         return f"<leat.jax.Loader, rank {self.rank} of {self.world_size}: {self.data}>"
+
+
+class _ForAnyStream:
+    """An array on a device whose memory is not written again before all work of the device is done.
+
+    JAX names the stream that waits, but not those that compute.
+    """
+
+    def __init__(self, of: Any) -> None:
+        self._of = of
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._of.__dlpack_device__()  # type: ignore[no-any-return]
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._of.__dlpack__(stream=-1)
+
+
+def _only_device(device: str, shardings: Sequence[Sharding]) -> str:
+    """The device of leat that is the only one of this process."""
+    found = {x for sharding in shardings for x in sharding.addressable_devices}
+    if len(found) != 1:
+        raise InvalidArgument(
+            f'device="{device}" and a sharding over {len(found)} devices of this process, of which leat copies to one: leave '
+            "device= out, or have a process for each"
+        )
+    name = f"cuda:{next(iter(found)).local_hardware_id}"
+    if device not in ("cuda", name):
+        raise InvalidArgument(f'device="{device}" and a sharding over {name}: needed is "cuda"')
+    return name
 
 
 def _of_rank(sharding: Sharding, rank: int) -> Sharding:

@@ -22,6 +22,7 @@ except ImportError:
 __all__ = ["Resume"]
 
 _package = Callback.__module__.partition(".callbacks")[0]
+_is_overridden = importlib.import_module(f"{_package}.utilities.model_helpers").is_overridden
 _fit_loop = importlib.import_module(f"{_package}.loops.fit_loop")._FitLoop
 if _missing := [x for x in ("is_resuming", "setup_data", "restarted_mid_epoch") if not hasattr(_fit_loop, x)]:
     raise ImportError(
@@ -29,6 +30,7 @@ if _missing := [x for x in ("is_resuming", "setup_data", "restarted_mid_epoch") 
         "batches; Lightning 2.6 has it"
     )
 
+_HOOKS = ("on_before_batch_transfer", "transfer_batch_to_device")  # which may want batches on the host
 _NONE = {"ready": 0, "started": 0, "processed": 0, "completed": 0}
 _NOTE = "lightning"  # key in a loader's state for what the loops must know in addition to the position
 
@@ -249,6 +251,7 @@ def _begin(loader: DataLoader, loop: Any) -> Iterator[Batch]:
     if resume is not None:
         resume.is_asked = True
     _settle(loader, trainer)
+    _copy_to_device(loader, trainer)
     if not hasattr(loop, "epoch_loop"):
         return _evaluate(loader)
     _refuse_two_uses(loader, _Evaluation)
@@ -282,6 +285,16 @@ def _settle(loader: DataLoader, trainer: Any) -> None:
     place = trainer.distributed_sampler_kwargs or {"rank": 0, "num_replicas": 1}
     if (loader.rank, loader.world_size) != (place["rank"], place["num_replicas"]) or loader.lacks_group:
         loader.move_to(place["rank"], place["num_replicas"])
+
+
+def _copy_to_device(loader: DataLoader, trainer: Any) -> None:
+    """Has leat copy batches to the Trainer's device, which finds them there, unless a hook gets them before they are moved."""
+    device = trainer.strategy.root_device
+    if loader.device is not None or loader.reader is not None or device.type != "cuda":
+        return
+    owners = [x for x in (trainer.lightning_module, getattr(trainer, "datamodule", None)) if x is not None]
+    if not any(_is_overridden(hook, x) for hook in _HOOKS for x in owners):
+        loader.copy_to(device)
 
 
 def _check(loader: DataLoader, loop: Any, resume: Resume | None) -> int:

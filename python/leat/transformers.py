@@ -130,7 +130,8 @@ class LoaderMixin(_Base):  # type: ignore[misc]
         self._refuse_shared_rows()
         options: dict[str, Any] = {
             "workers": self.args.dataloader_num_workers or "auto",
-            "leases": 64 + self.args.gradient_accumulation_steps,  # the Trainer holds the batches of a whole step
+            # The Trainer holds the batches of a whole step; on a GPU, leases take its memory.
+            "leases": (8 if self.args.device.type == "cuda" else 64) + self.args.gradient_accumulation_steps,
             **self.loader_options,
         }
         if not is_training:

@@ -5,6 +5,7 @@
 #include "python/module/convert/arrays.hpp"
 #include "python/module/convert/bytes.hpp"
 #include "python/module/convert/casters.hpp"
+#include "python/module/device_array.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/module.hpp"
 
@@ -74,13 +75,33 @@ void bind_fields(nb::class_<batch_value>& type) {
           "different lengths. The array keeps the batch.")
       .def(
           "dlpack",
-          [](const batch_value& x, std::string_view name) {
+          [](const batch_value& x, std::string_view name) -> nb::object {
+            if (x.get().is_on_device(name)) {
+              auto found = on_device(x.held(), name);
+              return x.get().field(name).is_ragged() ? found.attr("values") : found;
+            }
             const auto view = x.get().field(name);
             return as_dlpack(memory_of(view, x.owner()));
           },
           "name"_a, nb::sig("def dlpack(self, name: str) -> typing.Any"),
-          "The same memory, for torch.from_dlpack, jax.numpy.from_dlpack and others; of a ragged "
-          "field its values.")
+          "The same memory, for torch.from_dlpack, jax.numpy.from_dlpack and others, or that of "
+          "the loader's device, where the field is there; of a ragged field its values.")
+      .def(
+          "on_device",
+          [](const batch_value& x, std::string_view name) { return on_device(x.held(), name); },
+          "name"_a,
+          nb::sig("def on_device(self, name: str) -> DeviceArray | leat.ragged_rows.Ragged"),
+          "A field in the memory of the loader's device: a DeviceArray, or a Ragged of two. Raises "
+          "WrongField for one that is not there.")
+      .def(
+          "is_on_device",
+          [](const batch_value& x, std::string_view name) { return x.get().is_on_device(name); },
+          "name"_a, "Whether a field is in the memory of the loader's device, too.")
+      .def(
+          "used_on", [](const batch_value& x, nb::handle stream) { used_on(*x.held(), stream); },
+          "stream"_a.none(), nb::sig("def used_on(self, stream: typing.Any) -> None"),
+          "Counts a further stream of the device as one that uses the batch: a handle, or an "
+          "object of torch or CuPy. Let it wait for the stream that imported the arrays.")
       .def(
           "offsets",
           [](const batch_value& x, std::string_view name) {
@@ -161,11 +182,15 @@ void bind_fields(nb::class_<batch_value>& type) {
 } // namespace
 
 const batch& batch_value::get() const {
+  return **held();
+}
+
+const std::shared_ptr<lease>& batch_value::held() const {
   if (!lease_)
     throw error(
         errc::invalid_argument,
         {.stage = "batch", .got = "a use after release()", .needed = "a batch that is still held"});
-  return **lease_;
+  return lease_;
 }
 
 nb::object batch_value::owner() const {

@@ -18,6 +18,8 @@ public:
   const batch& get() const;
   bool is_released() const noexcept { return !lease_; }
   void release() noexcept { lease_.reset(); }
+  /// What arrays over its memory keep. Throws as get() does.
+  const std::shared_ptr<lease>& held() const;
   /// An object that keeps the lease, as the owner of an array over the batch's memory.
   nb::object owner() const;
 

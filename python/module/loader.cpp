@@ -25,7 +25,7 @@ constexpr const char* options_of_loaders =
     "`epochs`, `steps`: the job's length, counted from epoch 0, also after a restore: the shorter "
     "one. One loop goes through all of it.\n"
     "`prefetch`: batches made ahead of the one in use; 0: two, and more of small ones.\n"
-    "`leases`: batches that the program may hold at one time.\n"
+    "`leases`: batches that the program may hold at one time; None: 64, or 8 with a device.\n"
     "`dispatch`: how rows are dealt to workers; the batches are the same.\n"
     "`bad_samples`: a bad sample ends the job (\"fail\"), another one takes its row "
     "(\"substitute\"), or the row is not valid (\"mask\"). `bad_sample_log`: a file with a line "
@@ -34,6 +34,9 @@ constexpr const char* options_of_loaders =
     "`on_stuck`: is called with that error by another thread.\n"
     "`keep`: complete snapshot sets that save() keeps.\n"
     "`hash_pixels`: computes Batch.content_hashes().\n"
+    "`device`: where fields are copied to, ahead of their use: \"cpu\" (nowhere), \"cuda\" or "
+    "\"cuda:N\"; see Batch.on_device(). It takes the device's memory for `leases` + 2 batches. "
+    "`device_fields`: which go there; empty: all but bytes.\n"
     "`agree`: an all-gather of three integers, for several ranks whose epochs end where reading "
     "finds it.\n"
     "`cluster`: the other ranks, in its place: see Cluster.\n"
@@ -123,10 +126,12 @@ PyType_Slot loader_slots[] = {
 void construct(loader_value* to, nb::handle_t<pipeline_value> data,
                const std::optional<std::uint64_t>& rank, std::uint64_t world_size,
                const worker_number& workers, std::uint64_t epochs,
-               std::optional<std::uint64_t> steps, std::size_t prefetch, std::size_t leases,
-               dispatch_policy dispatch, bad_sample_policy bad_samples, path_text bad_sample_log,
+               std::optional<std::uint64_t> steps, std::size_t prefetch,
+               const std::optional<std::size_t>& leases, dispatch_policy dispatch,
+               bad_sample_policy bad_samples, path_text bad_sample_log,
                const std::optional<time_or_seconds>& stuck_after, nb::object on_stuck,
-               std::uint64_t keep, bool hash_pixels, nb::object agree,
+               std::uint64_t keep, bool hash_pixels, std::string device,
+               std::vector<std::string> device_fields, nb::object agree,
                const std::optional<cluster>& others, std::shared_ptr<trace> timeline,
                std::shared_ptr<runtime> in, std::optional<fault_drill> fault) {
   kept_objects kept;
@@ -137,7 +142,9 @@ void construct(loader_value* to, nb::handle_t<pipeline_value> data,
   options.epochs = epochs;
   options.steps = steps.value_or(options.steps);
   options.prefetch = prefetch;
-  options.leases = leases;
+  options.device = std::move(device);
+  options.device_fields = std::move(device_fields);
+  options.leases = leases.value_or(options.device == "cpu" ? 64 : 8);
   options.dispatch = dispatch;
   options.bad_samples = bad_samples;
   options.bad_sample_log = std::move(bad_sample_log);
@@ -266,31 +273,35 @@ void bind_loader(nb::module_& m) {
       "Feeds one rank of a training job. One thread at a time calls it; batches are "
       "for any thread."};
   const loader_options usual;
-  type.def("__init__", &construct, "data"_a, nb::kw_only(), "rank"_a = nb::none(),
-           "world_size"_a = usual.world_size, "workers"_a = "auto", "epochs"_a = usual.epochs,
-           "steps"_a = nb::none(), "prefetch"_a = usual.prefetch, "leases"_a = 64,
-           "dispatch"_a = usual.dispatch, "bad_samples"_a = usual.bad_samples,
-           "bad_sample_log"_a = "", "stuck_after"_a = 300.0, "on_stuck"_a = nb::none(),
-           "keep"_a = usual.keep, "hash_pixels"_a = false, "agree"_a = nb::none(),
-           "cluster"_a = nb::none(), "trace"_a = nb::none(), "runtime"_a = nb::none(),
-           "fault"_a = nb::none(),
-           nb::sig(
-               "def __init__(self, data: Pipeline, *, rank: int | None = None, world_size: int = "
-               "1, workers: "
-               "int | typing.Literal['auto'] = 'auto', epochs: int = 1, steps: int | None = None, "
-               "prefetch: int = 0, leases: int = 64, dispatch: typing.Literal['on_demand', "
-               "'round_robin', 'by_lane'] = 'on_demand', bad_samples: typing.Literal['fail', "
-               "'substitute', 'mask'] = 'fail', bad_sample_log: str | os.PathLike[str] = '', "
-               "stuck_after: float | "
-               "datetime.timedelta | None = 300.0, on_stuck: "
-               "collections.abc.Callable[[leat.errors.Error], typing.Any] | None = None, keep: int "
-               "= 3, hash_pixels: bool = False, agree: collections.abc.Callable[[tuple[int, int, "
-               "int]], collections.abc.Sequence[tuple[int, int, int]]] | None = None, cluster: "
-               "Cluster | "
-               "None = None, trace: Trace "
-               "| None = None, runtime: Runtime | None = None, fault: FaultDrill | None = None) -> "
-               "None"),
-           options_of_loaders)
+  type.def(
+          "__init__", &construct, "data"_a, nb::kw_only(), "rank"_a = nb::none(),
+          "world_size"_a = usual.world_size, "workers"_a = "auto", "epochs"_a = usual.epochs,
+          "steps"_a = nb::none(), "prefetch"_a = usual.prefetch, "leases"_a = nb::none(),
+          "dispatch"_a = usual.dispatch, "bad_samples"_a = usual.bad_samples,
+          "bad_sample_log"_a = "", "stuck_after"_a = 300.0, "on_stuck"_a = nb::none(),
+          "keep"_a = usual.keep, "hash_pixels"_a = false, "device"_a = usual.device,
+          "device_fields"_a = std::vector<std::string>{}, "agree"_a = nb::none(),
+          "cluster"_a = nb::none(), "trace"_a = nb::none(), "runtime"_a = nb::none(),
+          "fault"_a = nb::none(),
+          nb::sig(
+              "def __init__(self, data: Pipeline, *, rank: int | None = None, world_size: int = "
+              "1, workers: "
+              "int | typing.Literal['auto'] = 'auto', epochs: int = 1, steps: int | None = None, "
+              "prefetch: int = 0, leases: int | None = None, dispatch: typing.Literal['on_demand', "
+              "'round_robin', 'by_lane'] = 'on_demand', bad_samples: typing.Literal['fail', "
+              "'substitute', 'mask'] = 'fail', bad_sample_log: str | os.PathLike[str] = '', "
+              "stuck_after: float | "
+              "datetime.timedelta | None = 300.0, on_stuck: "
+              "collections.abc.Callable[[leat.errors.Error], typing.Any] | None = None, keep: int "
+              "= 3, hash_pixels: bool = False, device: str = 'cpu', device_fields: "
+              "collections.abc.Sequence[str] = (), agree: collections.abc.Callable[[tuple[int, "
+              "int, "
+              "int]], collections.abc.Sequence[tuple[int, int, int]]] | None = None, cluster: "
+              "Cluster | "
+              "None = None, trace: Trace "
+              "| None = None, runtime: Runtime | None = None, fault: FaultDrill | None = None) -> "
+              "None"),
+          options_of_loaders)
       .def("next", &next_of, nb::sig("def next(self) -> Batch | None"),
            "The next batch; None after the last one of the job.")
       .def(

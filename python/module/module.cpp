@@ -29,6 +29,7 @@ NB_MODULE(_leat, m) {
   bind_tables(m);
   bind_transforms(m);
   bind_functions(m);
+  bind_device_arrays(m);
   bind_batch(m);
   bind_cluster(m);
   bind_runtime(m);

@@ -5,6 +5,7 @@
 namespace leat::python {
 
 void bind_batch(nb::module_& m);
+void bind_device_arrays(nb::module_& m);
 void bind_facts(nb::module_& m);
 void bind_functions(nb::module_& m);
 void bind_images(nb::module_& m);

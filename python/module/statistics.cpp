@@ -33,6 +33,15 @@ nb::dict dict_of(const slot_stats& x) {
   return result;
 }
 
+nb::dict dict_of(const device_stats& x) {
+  nb::dict result;
+  result["bytes"] = x.bytes;
+  result["batches"] = x.batches;
+  result["waits"] = x.waits;
+  result["is_pinned"] = x.is_pinned;
+  return result;
+}
+
 nb::dict dict_of(const pack_stats& x) {
   nb::dict result;
   result["elements"] = x.elements;
@@ -106,6 +115,7 @@ nb::dict dict_of(const loader_stats& x) {
   result["workers_now"] = x.workers_now;
   result["iterating"] = seconds(x.iterating);
   result["slots"] = dict_of(x.slots);
+  result["device"] = x.device ? nb::object{dict_of(*x.device)} : nb::none();
   nb::dict bad;
   for (std::size_t i = 0; i < num_causes; ++i)
     bad[std::string{to_string(static_cast<cause>(i))}.c_str()] = x.bad[i];

@@ -88,7 +88,7 @@ def test_calls_that_need_conversions_are_not_taken_for_wrong_ones() -> None:
 def test_signatures_and_help_of_classes() -> None:
     found = inspect.signature(leat.Loader).parameters
     assert list(found)[:4] == ["data", "rank", "world_size", "workers"]
-    assert (found["workers"].default, found["leases"].default, found["rank"].default) == ("auto", 64, None)
+    assert (found["workers"].default, found["leases"].default, found["rank"].default) == ("auto", None, None)
     for name in leat.__all__:
         x = getattr(leat, name)
         if isinstance(x, type) and hasattr(x.__init__, "__nb_signature__"):

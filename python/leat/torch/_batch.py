@@ -41,8 +41,9 @@ Field = torch.Tensor | Ragged
 class Batch(LeasedBatch):
     """The rank's part of one global batch: field name -> tensor [size, ...] over the batch's memory, or Ragged.
 
-    `**batch` hands all fields to a model. A dict that is made from it by others has the fields alone; what else a batch
-    knows (`valid`, `step`, `snapshot()`) then raises InvalidArgument.
+    Where leat copies batches to a device, tensors lie over the batch's memory there, in order with torch's current stream;
+    bytes stay on the host. `**batch` hands all fields to a model. A dict that is made from it by others has the fields alone;
+    what else a batch knows (`valid`, `step`, `snapshot()`) then raises InvalidArgument.
     """
 
     __slots__ = ("_valid",)
@@ -92,6 +93,14 @@ class Batch(LeasedBatch):
         """A bytes field as a list of str, one per row, which must be UTF-8."""
         return list(self.lease.text(name))
 
+    def used_on(self, stream: Any) -> None:
+        """Counts a further stream of the device as one that uses the tensors: one of torch, which waits for the current one.
+
+        It is what record_stream() is for torch's own memory. Does nothing for tensors that are not over the batch's memory.
+        """
+        if any(self.lease.is_on_device(name) for name in self.lease):
+            self.lease.used_on(stream)
+
     def to(self, device: torch.device | str | int, non_blocking: bool = True) -> "Batch":
         """The batch with its tensors on a device; everything else stays."""
         # After a non-blocking copy to the CPU or to MPS, the tensor could be read before the copy is done.
@@ -99,12 +108,9 @@ class Batch(LeasedBatch):
         return Batch({name: _moved(x, device, non_blocking) for name, x in self.items()}, self._lease)
 
     def _device(self) -> torch.device:
-        for x in self.values():
-            if isinstance(x, torch.Tensor):
-                return x.device
-            if isinstance(x, Ragged):
-                return x.values.device
-        return torch.device("cpu")
+        found = [x if isinstance(x, torch.Tensor) else x.values for x in self.values() if isinstance(x, Field)]
+        devices = [x.device for x in found]  # bytes may be on the host alone
+        return next((x for x in devices if x.type != "cpu"), torch.device("cpu"))
 
 
 def _moved(x: Any, device: Any, non_blocking: bool) -> Any:
@@ -114,12 +120,21 @@ def _moved(x: Any, device: Any, non_blocking: bool) -> Any:
 
 
 def batch_of(lease: leat.Batch, ragged: frozenset[str]) -> Batch:
-    """A batch's tensors over its memory. `ragged`: the names of its ragged fields."""
-    fields: dict[str, Field] = {}
-    for name in lease:
-        values = torch.utils.dlpack.from_dlpack(lease.dlpack(name))
-        fields[name] = Ragged(values, torch.tensor(lease.offsets(name))) if name in ragged else values
-    return Batch(fields, lease)
+    """A batch's tensors over its memory, on the loader's device where it is there. `ragged`: the names of its ragged fields."""
+    return Batch(
+        ((name, _ragged_of(lease, name) if name in ragged else _tensor_of(lease.dlpack(name))) for name in lease), lease
+    )
+
+
+def _tensor_of(x: Any) -> torch.Tensor:
+    return torch.utils.dlpack.from_dlpack(x)
+
+
+def _ragged_of(lease: leat.Batch, name: str) -> Ragged:
+    if lease.is_on_device(name):
+        found: Any = lease.on_device(name)
+        return Ragged(_tensor_of(found.values), _tensor_of(found.offsets))
+    return Ragged(_tensor_of(lease.dlpack(name)), torch.tensor(lease.offsets(name)))
 
 
 def ragged_fields(lease: leat.Batch) -> frozenset[str]:

@@ -14,7 +14,7 @@ from leat._epochs import ENDLESS, Epochs
 from leat._ranks import Place, find_place
 from leat._refusals import refuse_redealing
 from leat.errors import InvalidArgument
-from leat.torch import _lightning
+from leat.torch import _device, _lightning
 from leat.torch._batch import Batch, batch_of, ragged_fields
 from leat.torch._collective import agreement_of, find_group
 from leat.torch._parts import Shared
@@ -28,7 +28,7 @@ class LoaderOptions(TypedDict, total=False):
 
     steps: int | None
     prefetch: int
-    leases: int
+    leases: int | None
     dispatch: str
     bad_samples: str
     bad_sample_log: str
@@ -36,6 +36,7 @@ class LoaderOptions(TypedDict, total=False):
     on_stuck: Callable[[Any], Any] | None
     keep: int
     hash_pixels: bool
+    device_fields: Sequence[str]
     agree: Callable[[tuple[int, int, int]], Sequence[tuple[int, int, int]]] | None
     trace: Any
     runtime: Any
@@ -48,8 +49,10 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
     `data`: a pipeline that ends with batch(rows), rows of the global batch over all ranks. `rank`, `world_size` or `mesh`
     (a DeviceMesh) say which part is this process's; without them torch.distributed does, or torchrun, Open MPI or Slurm.
     `epochs`: length of the job, counted from epoch 0, also after a load; None: without end. `device`: where tensors go;
-    None: they stay in the batch's memory, or go to the accelerator's device after Accelerator.prepare(). `group`: the process
-    group of these ranks, if it is not the default one. `state_timeout`: seconds that state_dict() waits for other ranks.
+    None: they stay in the batch's memory, or go to the accelerator's device after Accelerator.prepare(). Where that is "cuda"
+    or "cuda:N", leat itself copies them there, ahead of their use; bytes stay on the host. `device_fields`: those that it
+    copies, if not all. `group`: the process group of these ranks, if it is not the default one. `state_timeout`: seconds that
+    state_dict() waits for other ranks.
 
     One epoch at a time: an `iter` in the middle of an epoch leaves out its rest, on all ranks alike, except in an endless
     epoch (`end="cycle"`), where it continues. Raises leat.Error, InvalidArgument for uses that would silently lose data.
@@ -83,6 +86,7 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
         _refuse_worker()
         self.is_placed = rank is not None or mesh is not None  # the program has set which part is whose
         self.device = torch.device(device) if device is not None else None
+        self._copied_to: str | None = None
         self._process = os.getpid()
         self._ragged: frozenset[str] | None = None
         self._is_prepared = False
@@ -103,8 +107,45 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
             options["agree"] = agreement_of(ranks)
         self.rank, self.world_size = place.rank, place.world_size
         self._shared = Shared(data, place.world_size, facts.is_indexed, ranks, self._state_timeout)
-        self._open(data, options)
+        self._open_on_device(data, options)
         self._look_like_torch()
+
+    def _open_on_device(self, data: leat.Pipeline, options: Mapping[str, Any]) -> None:
+        """Makes the loader so that it copies batches to `device`, where leat can."""
+        name = _device.name_for_leat(self.device)
+        self._copied_to = None
+        if name is not None:
+            try:
+                self._open(data, {**options, "device": name})
+                self._copied_to = name
+            except leat.Error as problem:
+                if problem.code != "device":
+                    raise
+                assert self.device is not None
+                _device.tell(self.device, str(problem))
+        if self._copied_to is None:
+            self._open(data, {x: of for x, of in options.items() if x not in ("device", "device_fields")})
+
+    def copy_to(self, device: torch.device) -> bool:
+        """Has batches copied to a device, for trainers that know it after the loader was made. Whether leat itself does so.
+
+        Where it does not, or iteration has begun or a load came before, the trainer is to move them.
+        """
+        if _device.name_for_leat(device) is None:
+            return False
+        if not self._is_as_opened:
+            _device.tell(device, "the loader was loaded, changed or iterated before its device was known")
+            return False
+        before, self.device = self.device, device
+        self._reopen()
+        if self._copied_to is None:
+            self.device = before
+        return self._copied_to is not None
+
+    def _reopen(self) -> None:
+        self._loader.close()
+        fields = {x: of for x, of in self._given.items() if x == "device_fields"}
+        self._open_on_device(self.data, {**self._options, **fields})
 
     @property
     def lacks_group(self) -> bool:
@@ -161,6 +202,8 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
 
     def begin(self) -> Iterator[Batch]:
         """What `iter` does, whoever iterates."""
+        if self._copied_to not in (None, _device.name_for_leat(self.device)) and self._is_as_opened:
+            self._reopen()  # torch.cuda.set_device() came after the loader
         return super().__iter__()
 
     def batch_of(self, lease: leat.Batch) -> Batch:
@@ -184,7 +227,9 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
             self._ragged = ragged_fields(lease)
         batch = batch_of(lease, self._ragged)
         device = self.device
-        return batch if device is None else batch.to(device, non_blocking=device.type == "cuda")
+        if device is None or self._copied_to == f"cuda:{_device.number_of(device)}":
+            return batch
+        return batch.to(device, non_blocking=device.type == "cuda")
 
     # State
 
@@ -203,7 +248,7 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
         """Leaves out the next n batches, also across ends of epochs, alike on all ranks. Before iteration, or after a load."""
         self._check_use()
         self._loader.skip_first_batches(n)
-        self._is_loaded, self._finished = True, False
+        self._is_loaded, self._is_changed, self._finished = True, True, False
 
     def set_epoch(self, epoch: int) -> None:
         """Accepted, because trainers call it: epochs follow one another, and a load sets the position.
