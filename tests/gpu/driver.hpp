@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace leat::gpu_check {
+
+/// What a trainer calls: the driver's own streams, events and copies. Loaded by dlopen, because no
+/// machine that builds this has CUDA's headers. Calls throw std::runtime_error.
+class driver {
+public:
+  using address = std::uint64_t;
+  using stream = void*;
+  using event = void*;
+
+  /// Starts CUDA on GPU 0. Throws if there is none, and says why.
+  driver();
+  driver(const driver&) = delete;
+  driver& operator=(const driver&) = delete;
+
+  /// "NVIDIA H100 80GB HBM3, driver for CUDA 13.0"
+  std::string description() const;
+  /// To be called first by each further thread.
+  void enter() const;
+
+  address allocate(std::size_t bytes) const;
+  void free(address x) const noexcept;
+  /// It does not wait for the default stream.
+  stream make_stream() const;
+  void end_stream(stream x) const noexcept;
+  event make_event() const;
+  void end_event(event x) const noexcept;
+
+  void record(event x, stream in) const;
+  void wait(stream waits, event for_event) const;
+  void wait_here(event x) const;
+  void finish(stream x) const;
+  void copy_on_device(address to, const void* from, std::size_t bytes, stream in) const;
+  std::vector<std::byte> to_host(address from, std::size_t bytes) const;
+
+  /// Has the stream stand still, as long work would. Nothing where the driver cannot compile the
+  /// kernel for that.
+  void delay(stream in, std::uint64_t nanoseconds) const;
+  bool can_delay() const noexcept { return kernel_ != nullptr; }
+
+private:
+  struct calls {
+    int (*init)(unsigned);
+    int (*version)(int*);
+    int (*device)(int*, int);
+    int (*name)(char*, int, int);
+    int (*retain)(void**, int);
+    int (*enter)(void*);
+    int (*allocate)(address*, std::size_t);
+    int (*free)(address);
+    int (*make_stream)(stream*, unsigned);
+    int (*end_stream)(stream);
+    int (*wait_stream)(stream);
+    int (*make_event)(event*, unsigned);
+    int (*end_event)(event);
+    int (*record)(event, stream);
+    int (*wait_event)(stream, event, unsigned);
+    int (*wait_here)(event);
+    int (*copy_on_device)(address, address, std::size_t, stream);
+    int (*to_host)(void*, address, std::size_t);
+    int (*error_name)(int, const char**);
+  };
+  using launch_call = int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                              unsigned, stream, void**, void**);
+
+  void check(int code, const char* call) const;
+  void load_kernel(void* library);
+
+  calls calls_ = {};
+  void* context_ = nullptr;
+  launch_call launch_ = nullptr;
+  void* kernel_ = nullptr;
+};
+
+} // namespace leat::gpu_check
