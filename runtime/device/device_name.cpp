@@ -1,6 +1,6 @@
 #include "runtime/device/device_name.hpp"
 
-#include "runtime/base/text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 
 #include <leat/error.hpp>
 

@@ -16,38 +16,42 @@ constexpr std::size_t aligned(std::size_t bytes) noexcept {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
+/// A step that the phase does not allow ends the process: memory would be used twice.
+void enter(device_phase& now, device_phase next) {
+  if (!may_follow(now, next))
+    std::terminate();
+  now = next;
+}
+
 } // namespace
 
 device_slot::device_slot(std::shared_ptr<device_calls> calls, std::shared_ptr<pinned_memory> host,
                          const std::vector<device_field_plan>& fields)
-    : calls_(std::move(calls)), host_(std::move(host)), places_(fields.size()) {
+    : calls_(std::move(calls)), host_(std::move(host)), places_(fields.size()), uses_(calls_) {
   std::size_t all = 0;
   for (const auto& x : fields)
     all += aligned(x.dense_bytes);
-  copied_ = calls_->make_event();
-  if (all == 0)
-    return;
-  dense_ = calls_->allocate(all);
-  auto* at = dense_;
+  dense_ = {calls_, all};
+  auto* at = dense_.data();
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    places_[i].at = at;
-    at += aligned(fields[i].dense_bytes);
+    const auto bytes = fields[i].dense_bytes;
+    places_[i].is_there = fields[i].is_ragged || bytes > 0;
+    if (bytes > 0)
+      places_[i].at = std::exchange(at, at + aligned(bytes));
   }
+  copied_ = calls_->make_event();
 }
 
 device_slot::~device_slot() {
   try {
+    const mutex_lock lock{mutex_};
+    if (phase_ == device_phase::in_flight)
+      end(); // of copies that failed half way, too
     calls_->wait_here(copied_);
-    wait_here_for_uses();
+    if (phase_ == device_phase::fenced)
+      uses_.wait_here();
   } catch (...) { // the device has failed, or the process ends: then its driver frees all
   }
-  for (auto& x : places_)
-    if (x.memory)
-      calls_->release(x.memory);
-  if (dense_)
-    calls_->release(dense_);
-  for (const auto x : ends_)
-    calls_->end_event(x);
   calls_->end_event(copied_);
 }
 
@@ -56,35 +60,13 @@ device_phase device_slot::phase() const noexcept {
   return phase_;
 }
 
-/// A step that the phase does not allow ends the process: memory would be used twice.
-void device_slot::enter(device_phase next) {
-  if (!may_follow(phase_, next))
-    std::terminate();
-  phase_ = next;
-}
-
-void device_slot::wait_here_for_uses() {
-  const mutex_lock lock{mutex_};
-  if (phase_ != device_phase::fenced)
-    return;
-  for (std::size_t i = 0; i < used_.size(); ++i)
-    calls_->wait_here(ends_[i]);
-  if (is_used_anywhere_)
-    calls_->wait_for_all();
-}
-
 void device_slot::begin(device_stream copies) {
   const mutex_lock lock{mutex_};
   copies_ = copies;
-  if (phase_ == device_phase::fenced) {
-    for (std::size_t i = 0; i < used_.size(); ++i)
-      calls_->wait(copies, ends_[i]);
-    if (is_used_anywhere_)
-      calls_->wait_for_all();
-  }
-  used_.clear();
-  is_used_anywhere_ = false;
-  enter(device_phase::in_flight);
+  if (phase_ == device_phase::fenced)
+    uses_.make_wait(copies);
+  uses_.forget();
+  enter(phase_, device_phase::in_flight);
 }
 
 void device_slot::copy(std::size_t field, std::span<const std::byte> from) {
@@ -94,16 +76,15 @@ void device_slot::copy(std::size_t field, std::span<const std::byte> from) {
 
 /// Work that was given before begin() may still read what is replaced: the thread waits for it,
 /// which happens only when a batch is longer than all before.
-void device_slot::grow(place& x, std::size_t bytes) {
-  const auto more = aligned(std::max(bytes, 2 * x.capacity));
-  if (x.memory) {
-    calls_->wait_for_all();
-    calls_->release(std::exchange(x.memory, nullptr));
-    x.capacity = 0;
-  }
-  x.staged = huge_buffer{more, host_};
-  x.memory = calls_->allocate(more);
-  x.capacity = more;
+void device_slot::place::grow(std::size_t bytes, const std::shared_ptr<device_calls>& calls,
+                              const std::shared_ptr<pinned_memory>& host) {
+  const auto more = aligned(std::max(bytes, 2 * ragged.size()));
+  if (ragged.size() > 0)
+    calls->wait_for_all();
+  ragged = {}; // first: there may be no room for both
+  staged = {};
+  staged = huge_buffer{more, host};
+  ragged = {calls, more};
 }
 
 void device_slot::copy(std::size_t field, std::span<const std::byte> values,
@@ -111,13 +92,13 @@ void device_slot::copy(std::size_t field, std::span<const std::byte> values,
   auto& x = places_[field];
   const auto begin = aligned(offsets.size_bytes());
   calls_->wait_here(copied_); // of the batch before, whose copy read what is staged
-  if (x.capacity < begin + values.size())
-    grow(x, begin + values.size());
+  if (x.ragged.size() < begin + values.size())
+    x.grow(begin + values.size(), calls_, host_);
   std::memcpy(x.staged.data(), offsets.data(), offsets.size_bytes());
   if (!values.empty())
     std::memcpy(x.staged.data() + begin, values.data(), values.size());
-  x.at = x.memory + begin;
-  calls_->copy(x.memory, x.staged.data(), begin + values.size(), copies_);
+  x.at = x.ragged.data() + begin;
+  calls_->copy(x.ragged.data(), x.staged.data(), begin + values.size(), copies_);
 }
 
 void device_slot::end() {
@@ -125,8 +106,9 @@ void device_slot::end() {
 }
 
 void device_slot::drop() {
+  end(); // what is copied so far is still read
   const mutex_lock lock{mutex_};
-  enter(device_phase::free);
+  enter(phase_, device_phase::free);
 }
 
 bool device_slot::is_copied() {
@@ -137,56 +119,35 @@ bool device_slot::lend() {
   const bool is_done = is_copied();
   const mutex_lock lock{mutex_};
   if (is_done)
-    enter(device_phase::ready);
-  enter(device_phase::leased);
+    enter(phase_, device_phase::ready);
+  enter(phase_, device_phase::leased);
   return is_done;
 }
 
 void device_slot::make_wait(device_stream stream) {
-  used_on(stream);
   calls_->wait(stream, copied_);
+  used_on(stream);
 }
 
 void device_slot::used_on(device_stream stream) {
   const mutex_lock lock{mutex_};
-  if (std::find(used_.begin(), used_.end(), stream) == used_.end())
-    used_.push_back(stream);
+  uses_.add(stream);
 }
 
 void device_slot::used_anywhere() {
   const mutex_lock lock{mutex_};
-  is_used_anywhere_ = true;
+  uses_.add_unnamed();
 }
 
-device_event device_slot::event(std::size_t i) {
-  while (ends_.size() <= i)
-    ends_.push_back(calls_->make_event());
-  return ends_[i];
-}
-
-/// A stream that the driver does not know (any more) may still have work: then all counts as used.
 void device_slot::fence() noexcept {
   const mutex_lock lock{mutex_};
-  for (std::size_t i = 0; i < used_.size(); ++i)
-    try {
-      calls_->record(event(i), used_[i]);
-    } catch (...) {
-      is_used_anywhere_ = true;
-      used_.resize(std::min(used_.size(), ends_.size()));
-    }
-  enter(device_phase::fenced);
+  uses_.end();
+  enter(phase_, device_phase::fenced);
 }
 
 bool device_slot::is_idle() {
   const mutex_lock lock{mutex_};
-  if (phase_ != device_phase::fenced)
-    return true;
-  if (is_used_anywhere_)
-    return false;
-  for (std::size_t i = 0; i < used_.size(); ++i)
-    if (!calls_->is_reached(ends_[i]))
-      return false;
-  return true;
+  return phase_ != device_phase::fenced || uses_.are_over();
 }
 
 } // namespace leat

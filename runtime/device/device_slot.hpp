@@ -3,7 +3,9 @@
 #include "runtime/base/huge_buffer.hpp"
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/device/device_calls.hpp"
+#include "runtime/device/device_memory.hpp"
 #include "runtime/device/pinned_memory.hpp"
+#include "runtime/device/stream_uses.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -80,7 +82,7 @@ public:
             std::span<const std::uint64_t> offsets);
   /// All copies of the batch are in the stream.
   void end();
-  /// It is not handed over to anybody.
+  /// It is not handed over to anybody, perhaps since not all copies could be given.
   void drop();
 
   // Any thread, from end() on:
@@ -92,10 +94,12 @@ public:
   /// The trainer uses it from now on. True if its copies are done.
   bool lend();
   // Any thread, while it is lent:
+  /// Whether the field is there.
+  bool has(std::size_t field) const noexcept { return places_[field].is_there; }
   const std::byte* data(std::size_t field) const noexcept { return places_[field].at; }
   /// Of a ragged field, [rows + 1].
   const std::uint64_t* offsets(std::size_t field) const noexcept {
-    return reinterpret_cast<const std::uint64_t*>(places_[field].memory);
+    return reinterpret_cast<const std::uint64_t*>(places_[field].ragged.data());
   }
   /// `stream` waits for the copies, and is one in which the batch is used.
   void make_wait(device_stream stream);
@@ -110,31 +114,27 @@ public:
 
 private:
   struct place {
-    /// Of a ragged field offsets and values; of a dense one part of `dense_`.
-    std::byte* memory = nullptr;
-    std::size_t capacity = 0;
+    bool is_there = false;
+    /// Rows of a dense field, in `dense_`; values of a ragged one.
     std::byte* at = nullptr;
+    /// Offsets and values of a ragged field, and what they are copied from.
+    device_memory ragged = {};
     huge_buffer staged = {};
-  };
 
-  void enter(device_phase next) LEAT_REQUIRES(mutex_);
-  void grow(place& x, std::size_t bytes);
-  void wait_here_for_uses();
-  device_event event(std::size_t i) LEAT_REQUIRES(mutex_);
+    void grow(std::size_t bytes, const std::shared_ptr<device_calls>& calls,
+              const std::shared_ptr<pinned_memory>& host);
+  };
 
   const std::shared_ptr<device_calls> calls_;
   const std::shared_ptr<pinned_memory> host_;
-  std::byte* dense_ = nullptr;
+  device_memory dense_;
   std::vector<place> places_;
   device_stream copies_ = {};
   device_event copied_ = {};
 
   mutable mutex mutex_;
   device_phase phase_ LEAT_GUARDED_BY(mutex_) = device_phase::free;
-  std::vector<device_stream> used_ LEAT_GUARDED_BY(mutex_);
-  bool is_used_anywhere_ LEAT_GUARDED_BY(mutex_) = false;
-  /// The ends of work in `used_`, once fenced; made when first needed, and kept.
-  std::vector<device_event> ends_ LEAT_GUARDED_BY(mutex_);
+  stream_uses uses_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat
