@@ -36,7 +36,8 @@ std::size_t rows_per_probe(const engine_parts& parts) {
 
 actor_engine::actor_engine(actor_host& host, engine_parts parts, const loader_options& options)
     : system_(host.system()), plan_(parts.plan), crew_(parts.crew), metrics_(parts.metrics),
-      stuck_after_(options.stuck_after), ahead_(*plan_->layout, parts.rows, options.prefetch),
+      stuck_after_(options.stuck_after), counts_waits_(parts.is_for_trainer),
+      ahead_(*plan_->layout, parts.rows, options.prefetch),
       slots_(plan_->layout, parts.rows, *metrics_, parts.memory) {
   const auto config = config_for(host, parts, options);
   actors_ = spawn_pipeline(host.system(), config,
@@ -83,7 +84,8 @@ slot_ptr actor_engine::next_slot() {
     // Workers may be idle while the batch is still on its way: then there is no one to name.
     auto slot = ready_->pop_until(std::min(stuck_at(), end_of_patience()));
     if (slot) {
-      metrics_->waited(begin, steady_ns(), (*slot)->plan().epoch, (*slot)->plan().step);
+      if (counts_waits_)
+        metrics_->waited(begin, steady_ns(), (*slot)->plan().epoch, (*slot)->plan().step);
       return std::move(*slot);
     }
     check_patience();

@@ -56,6 +56,7 @@ private:
   const std::shared_ptr<worker_crew> crew_;
   const std::shared_ptr<job_metrics> metrics_;
   const std::chrono::milliseconds stuck_after_;
+  const bool counts_waits_;
   /// Used by the thread that calls next().
   prefetch_depth ahead_;
   slot_pool slots_;

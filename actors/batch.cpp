@@ -1,4 +1,5 @@
 #include "actors/lease_desk.hpp"
+#include "runtime/base/error_in_flight.hpp"
 
 #include <leat/batch.hpp>
 
@@ -7,6 +8,9 @@
 namespace leat {
 
 namespace {
+
+/// As DLPack counts.
+constexpr std::int32_t cuda_device_type = 2;
 
 /// Calls f with the index of every valid row, in order.
 template <class F>
@@ -74,6 +78,35 @@ ragged_view batch::ragged(std::string_view field) const {
                                     .needed = "a read of what the field is: " + to_string(have)});
   const auto x = slot_->memory().field(i);
   return {x.bytes(), x.offsets};
+}
+
+bool batch::is_on_device(std::string_view name) const noexcept {
+  const auto& layout = slot_->memory().layout();
+  const auto i = layout.find(name);
+  return slot_->on_device() && i < layout.fields().size() && slot_->on_device()->has(i);
+}
+
+leat::device_field batch::device_field(std::string_view name) const {
+  const auto& to = on_device("device_field");
+  const auto i = find_field(slot_->memory().layout(), name, "a field on " + to.calls().name());
+  if (!to.has(i))
+    throw error(errc::wrong_field,
+                {.stage = "batch",
+                 .got = "\"" + std::string{name} + "\" on " + to.calls().name(),
+                 .needed = "one of device_fields; without them, a numeric field"});
+  leat::device_field x{slot_->memory().field(i)};
+  x.values.data = to.data(i);
+  x.values.where = {cuda_device_type, to.calls().number()};
+  if (x.values.is_ragged())
+    x.offsets = to.offsets(i);
+  return x;
+}
+
+device_slot& batch::on_device(const char* call) const {
+  if (!slot_->on_device())
+    refuse_argument(call, "a batch that is on the host alone",
+                    "a loader with a device, as \"cuda\"");
+  return *slot_->on_device();
 }
 
 std::vector<std::string> batch::fields() const {
@@ -156,6 +189,26 @@ lease& lease::operator=(lease&& other) noexcept {
 
 lease::~lease() {
   reset();
+}
+
+device_slot& lease::on_device(const char* call) const {
+  if (!batch_.slot_)
+    refuse_argument(call, "an empty lease, which has no batch", "one that holds a batch");
+  return batch_.on_device(call);
+}
+
+void lease::on_device(void* stream) {
+  on_device("on_device").make_wait({stream});
+}
+
+void lease::used_on(void* stream) {
+  on_device("used_on").used_on({stream});
+}
+
+void lease::on_device_for_all() {
+  auto& to = on_device("on_device_for_all");
+  to.used_anywhere();
+  to.wait_until_copied();
 }
 
 void lease::reset() noexcept {

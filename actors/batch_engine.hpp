@@ -29,10 +29,13 @@ struct engine_parts {
   std::shared_ptr<call_record> calls;
   /// See loader_options::batch_memory.
   std::shared_ptr<std::pmr::memory_resource> memory;
+  /// next() is called by the trainer, whose waits count.
+  bool is_for_trainer = true;
 };
 
 /// Makes the batches of a loader that has begun, in order: with actors, or in the caller's thread.
-/// Used by the trainer's thread, unless a member says "any thread".
+/// next() and make_room() are for one thread; the others for the trainer's, which may be another
+/// one, unless a member says "any thread".
 class batch_engine {
 public:
   batch_engine() = default;

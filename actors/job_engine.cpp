@@ -1,7 +1,10 @@
 #include "actors/job_engine.hpp"
 
 #include "actors/actor_engine.hpp"
+#include "actors/device_engine.hpp"
 #include "actors/inline_engine.hpp"
+#include "runtime/device/cuda_device.hpp"
+#include "runtime/device/device_name.hpp"
 
 #include <leat/trace.hpp>
 
@@ -52,14 +55,30 @@ void job_engine::leave(std::shared_ptr<const void> owner) noexcept {
 void job_engine::begin(engine_parts parts, const loader_options& options) {
   const mutex_lock lock{mutex_}; // a runtime that is ending waits for this
   check_runtime();
-  if (options.workers == 0) {
-    engine_ = std::make_shared<inline_engine>(std::move(parts), caller_);
+  const auto gpu = parse_device(options.device, "loader.device").gpu;
+  if (!gpu) {
+    engine_ = make_engine(std::move(parts), options);
     return;
   }
+  const auto calls = open_cuda(*gpu);
+  device_parts device{calls, std::make_shared<pinned_memory>(calls),
+                      plan_device_fields(*parts.plan->layout, parts.rows, options.device_fields),
+                      options.leases};
+  parts.memory = device.host;
+  parts.is_for_trainer = false;
+  const auto plan = parts.plan;
+  engine_ = std::make_shared<device_engine>(make_engine(std::move(parts), options),
+                                            std::move(device), plan, metrics_, options.workers > 0);
+}
+
+std::shared_ptr<batch_engine> job_engine::make_engine(engine_parts parts,
+                                                      const loader_options& options) {
+  if (options.workers == 0)
+    return std::make_shared<inline_engine>(std::move(parts), caller_);
   caller_.look_away();
   auto mine = options;
   mine.workers = number_of(options.workers);
-  engine_ = std::make_shared<actor_engine>(core_->host(), std::move(parts), mine);
+  return std::make_shared<actor_engine>(core_->host(), std::move(parts), mine);
 }
 
 std::size_t job_engine::number_of(std::size_t workers) {

@@ -1,7 +1,10 @@
 #include "actors/loader_checks.hpp"
 
+#include "actors/device_engine.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/threads/fork_check.hpp"
+#include "runtime/device/cuda_device.hpp"
+#include "runtime/device/device_name.hpp"
 
 #include <leat/pipeline_facts.hpp>
 #include <leat/testing.hpp>
@@ -24,6 +27,20 @@ std::string divisors_of(std::uint64_t n) {
     if (n % i == 0)
       text += (text.empty() ? "" : ", ") + std::to_string(i);
   return text + (text.empty() ? "" : " or ") + std::to_string(n);
+}
+
+/// CUDA does not start here: the process may still fork.
+void check_device(const loader_options& x) {
+  if (!parse_device(x.device, "loader.device").gpu) {
+    if (!x.device_fields.empty())
+      refuse("device_fields", x.device_fields.front() + ", and the device \"cpu\"",
+             "a device, or none");
+    return;
+  }
+  if (x.batch_memory)
+    refuse("batch_memory", "memory of the program's own, and the device " + x.device,
+           "one of them: what is copied to a device lies in memory that leat has pinned");
+  check_cuda_driver();
 }
 
 } // namespace
@@ -51,10 +68,13 @@ void check_options(const loader_options& x) {
   check_range("loader.leases", x.leases, 1, max_leases);
   if (x.workers == 0 && x.fault && !x.fault->deaths.empty())
     refuse("fault.deaths", "a death, and 0 workers", "at least one worker");
+  check_device(x);
 }
 
 void check_options(const loader_options& x, const job_plan& plan,
                    const std::optional<std::string>& limit) {
+  if (parse_device(x.device, "loader.device").gpu && plan.layout)
+    (void)plan_device_fields(*plan.layout, 1, x.device_fields);
   const auto& shape = plan.shape;
   if (shape.is_indexed)
     return;

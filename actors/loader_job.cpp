@@ -270,6 +270,8 @@ lease loader_job::hand_over(slot_ptr slot) {
   lease result;
   result.batch_.after_ = std::make_shared<const job_progress>(job_.at);
   slot->lend();
+  if (slot->on_device() && !slot->on_device()->lend())
+    metrics.device_waits.add(1);
   result.batch_.slot_ = std::move(slot);
   result.batch_.desk_ = desk_;
   desk_->lend();

@@ -193,6 +193,8 @@ private:
   friend class loader;
   friend class loader_job;
   friend class shared_seat;
+  device_slot& on_device(const char* call) const;
+
   batch batch_;
 };
 
