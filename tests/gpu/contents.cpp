@@ -90,13 +90,15 @@ private:
   std::mt19937_64 random_{7};
 };
 
-/// A thread that is given leases one by one.
+/// A thread that is given leases one by one, and has at most two.
 class lease_thread {
 public:
   explicit lease_thread(std::function<void(lease)> use)
       : thread_([this, use = std::move(use)] {
-          while (auto x = take())
+          while (auto x = take()) {
             use(std::move(x));
+            done();
+          }
         }) {}
   ~lease_thread() {
     give({});
@@ -108,13 +110,22 @@ public:
   /// An empty one ends it.
   void give(lease x) {
     {
-      const std::lock_guard lock{mutex_};
+      std::unique_lock lock{mutex_};
+      few_.wait(lock, [this] { return out_ < 2; });
       given_.push_back(std::move(x));
+      ++out_;
     }
     some_.notify_one();
   }
 
 private:
+  void done() {
+    {
+      const std::lock_guard lock{mutex_};
+      --out_;
+    }
+    few_.notify_one();
+  }
   lease take() {
     std::unique_lock lock{mutex_};
     some_.wait(lock, [this] { return !given_.empty(); });
@@ -125,7 +136,9 @@ private:
 
   std::mutex mutex_;
   std::condition_variable some_;
+  std::condition_variable few_;
   std::deque<lease> given_;
+  std::size_t out_ = 0;
   std::thread thread_;
 };
 

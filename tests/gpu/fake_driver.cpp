@@ -1,10 +1,12 @@
 // A libcuda.so.1 for machines without a GPU: what libleat and device_check call of NVIDIA's driver,
 // over memory of the host. It is as late as the driver may be: streams do nothing until a thread
 // waits for them, and then no more than it waits for. It has no kernels. Memory that a program has
-// not pinned is read at once, as by the driver; what is freed is overwritten first.
+// not pinned is read at once, as by the driver; what is freed is overwritten first. A stream or an
+// event that has ended, or memory that is not the device's, ends the program.
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -13,7 +15,6 @@
 #include <mutex>
 #include <set>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace {
@@ -38,24 +39,24 @@ struct event {
   mark_ptr last;
 };
 
-struct copy {
-  std::byte* to;
-  const std::byte* from;
-  std::size_t bytes;
+/// A copy, a wait for a mark, or a place of one.
+struct work {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  std::size_t bytes = 0;
   /// Of memory that was not pinned.
-  std::vector<std::byte> staged;
+  std::vector<std::byte> staged = {};
+  mark_ptr waits_for = nullptr;
+  mark_ptr reaches = nullptr;
 };
-struct wait {
-  mark_ptr until;
-};
-using work = std::variant<copy, wait, mark_ptr>;
 
 struct stream {
   std::deque<work> left;
 };
 
 std::mutex guard;
-std::set<stream*> streams;
+std::set<void*> streams;
+std::set<void*> events;
 stream default_stream;
 std::map<const std::byte*, std::size_t> pinned;
 std::map<std::byte*, std::size_t> memory;
@@ -63,14 +64,14 @@ std::map<std::byte*, std::size_t> memory;
 void run_until(const mark& end);
 
 void run_first(stream& in) {
-  auto first = std::move(in.left.front());
+  const auto first = std::move(in.left.front());
   in.left.pop_front();
-  if (auto* x = std::get_if<copy>(&first))
-    std::memcpy(x->to, x->staged.empty() ? x->from : x->staged.data(), x->bytes);
-  else if (auto* y = std::get_if<wait>(&first))
-    run_until(*y->until);
-  else
-    std::get<mark_ptr>(first)->is_reached = true;
+  if (first.bytes > 0)
+    std::memcpy(first.to, first.staged.empty() ? first.from : first.staged.data(), first.bytes);
+  if (first.waits_for)
+    run_until(*first.waits_for);
+  if (first.reaches)
+    first.reaches->is_reached = true;
 }
 
 void run_until(const mark& end) {
@@ -85,16 +86,31 @@ void run_all(stream& in) {
 
 void run_all() {
   for (auto* x : streams)
-    run_all(*x);
+    run_all(*static_cast<stream*>(x));
   run_all(default_stream);
 }
 
-stream& stream_of(void* x) {
+[[noreturn]] void refuse(const char* call, const char* what) {
+  std::fprintf(stderr, "%s: %s\n", call, what);
+  std::abort();
+}
+
+stream& stream_of(void* x, const char* call) {
+  if (x && streams.count(x) == 0)
+    refuse(call, "no such stream, or one that has ended");
   return x ? *static_cast<stream*>(x) : default_stream;
 }
 
-event& event_of(void* x) {
+event& event_of(void* x, const char* call) {
+  if (events.count(x) == 0)
+    refuse(call, "no such event, or one that has ended");
   return *static_cast<event*>(x);
+}
+
+void check_memory(const std::byte* x, std::size_t bytes, const char* call) {
+  auto after = memory.upper_bound(const_cast<std::byte*>(x));
+  if (after == memory.begin() || x + bytes > std::prev(after)->first + std::prev(after)->second)
+    refuse(call, "not memory of the device");
 }
 
 bool is_pinned(const std::byte* from, std::size_t bytes) {
@@ -214,64 +230,70 @@ int cuStreamCreateWithPriority(void** to, unsigned flags, int) {
 }
 int cuStreamDestroy_v2(void* x) {
   const std::lock_guard lock{guard};
-  auto* old = static_cast<stream*>(x);
-  if (streams.erase(old) == 0)
-    return invalid_value;
+  auto* old = &stream_of(x, __func__);
   run_all(*old);
+  streams.erase(old);
   delete old;
   return success;
 }
 int cuStreamSynchronize(void* x) {
   const std::lock_guard lock{guard};
-  run_all(stream_of(x));
+  run_all(stream_of(x, __func__));
   return success;
 }
 int cuStreamWaitEvent(void* waits, void* x, unsigned) {
   const std::lock_guard lock{guard};
-  if (const auto& last = event_of(x).last; last && !last->is_reached)
-    stream_of(waits).left.emplace_back(wait{last});
+  if (const auto& last = event_of(x, __func__).last; last && !last->is_reached)
+    stream_of(waits, __func__).left.push_back({.waits_for = last});
   return success;
 }
 
 int cuEventCreate(void** to, unsigned) {
-  *to = new event;
+  const std::lock_guard lock{guard};
+  *to = *events.insert(new event).first;
   return success;
 }
 int cuEventDestroy_v2(void* x) {
-  delete static_cast<event*>(x);
+  const std::lock_guard lock{guard};
+  delete &event_of(x, __func__);
+  events.erase(x);
   return success;
 }
 int cuEventRecord(void* x, void* in) {
   const std::lock_guard lock{guard};
-  auto last = std::make_shared<mark>(mark{&stream_of(in)});
-  event_of(x).last = last;
-  stream_of(in).left.emplace_back(std::move(last));
+  auto last = std::make_shared<mark>(mark{&stream_of(in, __func__)});
+  event_of(x, __func__).last = last;
+  stream_of(in, __func__).left.push_back({.reaches = std::move(last)});
   return success;
 }
 int cuEventQuery(void* x) {
   const std::lock_guard lock{guard};
-  const auto& last = event_of(x).last;
+  const auto& last = event_of(x, __func__).last;
   return !last || last->is_reached ? success : not_ready;
 }
 int cuEventSynchronize(void* x) {
   const std::lock_guard lock{guard};
-  if (const auto last = event_of(x).last)
+  if (const auto last = event_of(x, __func__).last)
     run_until(*last);
   return success;
 }
 
 int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, void* in) {
   const std::lock_guard lock{guard};
+  check_memory(pointer(to), bytes, __func__);
   const auto* begin = static_cast<const std::byte*>(from);
-  copy x{pointer(to), begin, bytes, {}};
+  work x{.to = pointer(to), .from = begin, .bytes = bytes};
   if (!is_pinned(begin, bytes))
     x.staged.assign(begin, begin + bytes);
-  stream_of(in).left.emplace_back(std::move(x));
+  stream_of(in, __func__).left.push_back(std::move(x));
   return success;
 }
 int cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes, void* in) {
   const std::lock_guard lock{guard};
-  stream_of(in).left.emplace_back(copy{pointer(to), pointer(from), bytes, {}});
+  check_memory(pointer(to), bytes, __func__);
+  check_memory(pointer(from), bytes, __func__);
+  stream_of(in, __func__)
+      .left.push_back({.to = pointer(to), .from = pointer(from), .bytes = bytes});
   return success;
 }
 int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t bytes) {

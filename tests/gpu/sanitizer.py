@@ -16,7 +16,10 @@ REFUSED = re.compile(r"not supported|Unable to|Failed to initialize|Internal San
 
 def main(tool: str, log: str, *command: str) -> int:
     done = subprocess.run(
-        ["compute-sanitizer", "--tool", tool, "--print-limit", "50", *command], capture_output=True, text=True, check=False
+        ["compute-sanitizer", "--tool", tool, "--print-limit", "50", "--target-processes", "all", *command],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     text = done.stdout + done.stderr
     Path(log).write_text(text)
