@@ -79,6 +79,7 @@ void device_engine::make_room(std::size_t) {
 }
 
 void device_engine::copy(batch_slot& from, device_slot& to) {
+  const auto begin = steady_ns();
   to.begin(copies_);
   auto& memory = from.memory();
   std::uint64_t bytes = 0;
@@ -94,8 +95,7 @@ void device_engine::copy(batch_slot& from, device_slot& to) {
     }
   }
   to.end();
-  metrics_->device_bytes.add(bytes);
-  metrics_->device_batches.add(1);
+  metrics_->copied(begin, steady_ns(), from.plan().epoch, from.plan().step, bytes);
   metrics_->device_pinned.set(parts_.host->is_pinned() ? 1 : 0);
 }
 

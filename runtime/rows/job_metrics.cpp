@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint32_t trainer_track = 1;
 constexpr std::uint32_t dealer_track = 2;
 constexpr std::uint32_t saves_track = 3;
+constexpr std::uint32_t copies_track = 4;
 constexpr std::uint32_t first_slot_track = 10;
 constexpr std::uint32_t first_worker_track = 100'000;
 
@@ -67,6 +68,7 @@ void job_metrics::show_in(std::shared_ptr<trace> to, const std::string& name,
             .wait = recorder.name("wait for a batch", {"epoch", "step"}),
             .deal = recorder.name("dealing", {}, true),
             .save = recorder.name("snapshot", {"bytes"}),
+            .copy = recorder.name("copies to the device", {"epoch", "step", "bytes"}),
             .phases = {0, recorder.name("making", {"epoch", "step"}),
                        recorder.name("ready", {"epoch", "step"}),
                        recorder.name("with the trainer", {"epoch", "step"})}};
@@ -98,6 +100,19 @@ void job_metrics::waited(std::int64_t begin_ns, std::int64_t end_ns, std::uint64
 void job_metrics::dealt(std::int64_t begin_ns, std::int64_t end_ns) noexcept {
   if (shown_.row_assignment && end_ns - begin_ns >= shortest_shown_ns)
     shown_.row_assignment->add(shown_.deal, begin_ns, end_ns);
+}
+
+void job_metrics::copied(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t epoch,
+                         std::uint64_t step, std::uint64_t bytes) noexcept {
+  device_bytes.add(bytes);
+  device_batches.add(1);
+  if (!shown_.recorder)
+    return;
+  try {
+    shown_.recorder->track(shown_.process, copies_track, "copies to the device")
+        .add(shown_.copy, begin_ns, end_ns, {epoch, step, bytes});
+  } catch (...) { // no memory for a track
+  }
 }
 
 void job_metrics::saved(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t bytes) {

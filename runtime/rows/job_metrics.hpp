@@ -62,6 +62,9 @@ public:
   void waited(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t epoch, std::uint64_t step);
   /// Rows were dealt, after iterators ran if there are no workers.
   void dealt(std::int64_t begin_ns, std::int64_t end_ns) noexcept;
+  /// Copies of a batch to the device were given to its driver.
+  void copied(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t epoch, std::uint64_t step,
+              std::uint64_t bytes) noexcept;
   /// A snapshot was written.
   void saved(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t bytes);
 
@@ -110,6 +113,7 @@ private:
     std::uint32_t wait = 0;
     std::uint32_t deal = 0;
     std::uint32_t save = 0;
+    std::uint32_t copy = 0;
     std::array<std::uint32_t, num_slot_phases> phases = {};
     row_tracing rows = {};
   };

@@ -448,17 +448,23 @@ bool fake_device::run_any() {
   return true;
 }
 
+/// A device that does a little at every call is soon done with all that it has: it rests for long.
 void fake_device::run_some() {
-  if (order_ == fake_order::lazy || (order_ == fake_order::random && draw(2)))
+  if (order_ == fake_order::eager)
+    while (run_any()) {
+    }
+  if (order_ != fake_order::random)
     return;
-  const bool all = order_ == fake_order::eager || draw(32);
-  while (run_any() && (all || !draw(4))) {
-  }
+  if (draw(24))
+    pace_ = random_() % 6;
+  if (pace_ == 1 ? draw(8) : pace_ == 2)
+    while (run_any() && !draw(3)) {
+    }
 }
 
 /// A mark is waited for by what was given later: this ends.
 void fake_device::reach(const place_ptr& x) {
-  const bool does_more = order_ == fake_order::random && draw(2);
+  const bool does_more = order_ == fake_order::random && draw(4);
   while (!x->is_reached) {
     if (does_more) {
       run_any();

@@ -188,6 +188,8 @@ private:
   mutable mutex mutex_;
   std::mt19937_64 random_ LEAT_GUARDED_BY(mutex_);
   fake_order order_ LEAT_GUARDED_BY(mutex_);
+  /// 1: is slow; 2: is quick; others: rests.
+  std::uint64_t pace_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t next_id_ LEAT_GUARDED_BY(mutex_) = 1;
   std::map<void*, stream> streams_ LEAT_GUARDED_BY(mutex_);
   std::map<std::thread::id, void*> streams_of_threads_ LEAT_GUARDED_BY(mutex_);

@@ -43,6 +43,7 @@ struct summary {
   std::uint64_t snapshot_bytes = 0;
   std::uint64_t bytes_read = 0;
   pack_stats packed = {};
+  std::optional<device_stats> device = {};
   std::vector<mix_counts> mixes = {};
   std::uint64_t workers_replaced = 0;
   bad_counts bad{};
@@ -89,6 +90,17 @@ std::uint64_t resident_bytes() {
   return 0;
 }
 
+void add(const std::optional<device_stats>& x, std::optional<device_stats>& to) {
+  if (!x)
+    return;
+  if (!to)
+    to = device_stats{.is_pinned = true};
+  to->bytes += x->bytes;
+  to->batches += x->batches;
+  to->waits += x->waits;
+  to->is_pinned = to->is_pinned && x->is_pinned;
+}
+
 summary sum_up(const training_job& job, int signal) {
   summary result{.progress = job.progress(),
                  .resumed_at = job.resumed_at(),
@@ -102,6 +114,7 @@ summary sum_up(const training_job& job, int signal) {
     result.bytes_read += x.bytes_read;
     result.packed.elements += x.packed.elements;
     result.packed.padding += x.packed.padding;
+    add(x.device, result.device);
     result.workers_replaced += x.workers_replaced;
     for (std::size_t i = 0; i < num_causes; ++i)
       result.bad[i] += x.bad[i];
@@ -125,6 +138,19 @@ json stages_to_json(const std::vector<stage_stats>& stages) {
   return result;
 }
 
+json device_to_json(const std::optional<device_stats>& x) {
+  if (!x)
+    return {};
+  return {
+      {"bytes", x->bytes}, {"batches", x->batches}, {"waits", x->waits}, {"pinned", x->is_pinned}};
+}
+
+std::string device_text(const device_stats& x) {
+  return readable_bytes(x.bytes) + " copied from " + (x.is_pinned ? "pinned" : "unpinned")
+         + " memory; " + with_commas(x.waits) + " of " + with_commas(x.batches)
+         + " batches were waited for";
+}
+
 json to_json(const summary& x) {
   const auto& done = x.progress;
   return {{"samples", done.samples},
@@ -137,6 +163,7 @@ json to_json(const summary& x) {
           {"snapshot_bytes", x.snapshot_bytes},
           {"resident_bytes", resident_bytes()},
           {"bytes_read", x.bytes_read},
+          {"device", device_to_json(x.device)},
           {"packed", {{"elements", x.packed.elements}, {"padding", x.packed.padding}}},
           {"mixes", mixes_to_json(x.mixes)},
           {"bad", bad_to_json(x.bad)},
@@ -175,6 +202,8 @@ void print_summary(const summary& x, const char* unit) {
   if (done.first_batch)
     print_line("first batch       " + fixed(1e3 * in_seconds(*done.first_batch), 1) + " ms");
   print_line("read              " + readable_bytes(x.bytes_read));
+  if (x.device)
+    print_line("device            " + device_text(*x.device));
   if (x.packed.elements > 0)
     print_line("padding           " + fixed(100 * padded_share(x.packed), 1)
                + "% of packed elements");

@@ -57,6 +57,13 @@ void add_job(CLI::App& app, run_options& to) {
                               "Run only this rank; without it, all of them in this process"),
                0);
   add_workers(app, to.workers);
+  app.add_option("--device", to.device, "Where numeric fields of batches go: a GPU by its number")
+      ->type_name("cpu|cuda|cuda:N")
+      ->default_str("cpu");
+  app.add_option("--device-field", to.device_fields, "Only this field goes there")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->default_str("");
   app.add_option("--resize", to.resizes, "From this step of the job on, each rank has N workers")
       ->type_name("STEP:N")
       ->allow_extra_args(false)
@@ -269,6 +276,8 @@ loader_options loader_of(const run_options& x, std::size_t cores) {
   result.bad_sample_log = bad_log_of(x);
   result.stuck_after = std::chrono::milliseconds{x.stuck_after_ms};
   result.on_stuck = end_stuck;
+  result.device = x.device;
+  result.device_fields = x.device_fields;
   result.keep = x.keep.value_or(default_keep);
   if (!x.cluster.empty())
     result.cluster = cluster_of(x);

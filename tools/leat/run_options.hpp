@@ -26,6 +26,8 @@ struct run_options {
   /// Empty: all ranks in this process.
   std::optional<std::uint64_t> rank = {};
   std::size_t workers = automatic;
+  std::string device = "cpu";
+  std::vector<std::string> device_fields = {};
   std::vector<std::string> resizes = {};
   dispatch_policy dispatch = dispatch_policy::on_demand;
   std::optional<transform> maps = {};
