@@ -54,7 +54,8 @@ cuda_driver load() {
     refuse_driver("a driver for CUDA " + version_text(x.version));
   auto take = [&](auto*& to, const char* name) {
     if (!library.find(to, name))
-      refuse_driver("a driver for CUDA " + version_text(x.version) + " without " + name);
+      refuse_driver("a driver for CUDA " + version_text(x.version) + " without " + name,
+                    ", with all its functions");
   };
   take(x.init, "cuInit");
   take(x.get_error_name, "cuGetErrorName");

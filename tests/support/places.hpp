@@ -14,5 +14,8 @@ extern const char* const source_dir;
 extern const char* const leat_command;
 /// The library of tests/shim; empty in builds with sanitizers, which must be the first library.
 extern const char* const failing_calls;
+/// A folder with a driver for CUDA that needs no GPU (tests/shim/fake_cuda.cpp), for
+/// LD_LIBRARY_PATH; empty where leat is built without CUDA.
+extern const char* const fake_cuda_dir;
 
 } // namespace leat::test
