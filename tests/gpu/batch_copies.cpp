@@ -16,10 +16,12 @@ comparison& comparison::operator+=(const comparison& x) {
 }
 
 batch_copies::batch_copies(const driver& gpu, std::size_t capacity)
-    : gpu_(gpu), memory_(gpu.allocate(capacity)), due_(capacity) {}
+    : gpu_(gpu), found_(capacity), due_(capacity) {
+  gpu_.pin(found_);
+}
 
 batch_copies::~batch_copies() {
-  gpu_.free(memory_);
+  gpu_.unpin(found_);
 }
 
 void batch_copies::take(const batch& from, driver::stream in) {
@@ -40,7 +42,7 @@ void batch_copies::take(std::uint64_t step, const std::string& name, const void*
                         const void* here, std::size_t bytes, driver::stream in) {
   if (used_ + bytes > due_.size())
     throw std::logic_error("no room for another batch's copies");
-  gpu_.copy_on_device(memory_ + used_, there, bytes, in);
+  gpu_.copy(found_.data() + used_, there, bytes, in);
   if (bytes > 0)
     std::memcpy(due_.data() + used_, here, bytes);
   parts_.push_back({step, name, used_, bytes});
@@ -48,13 +50,12 @@ void batch_copies::take(std::uint64_t step, const std::string& name, const void*
 }
 
 comparison batch_copies::compare() const {
-  const auto found = gpu_.to_host(memory_, used_);
   comparison result;
   result.batches = batches_;
   for (const auto& x : parts_) {
     ++result.fields;
     result.bytes += x.bytes;
-    if (x.bytes == 0 || std::memcmp(found.data() + x.begin, due_.data() + x.begin, x.bytes) == 0)
+    if (x.bytes == 0 || std::memcmp(found_.data() + x.begin, due_.data() + x.begin, x.bytes) == 0)
       continue;
     ++result.wrong;
     if (result.first_wrong.empty())

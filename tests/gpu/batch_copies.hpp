@@ -23,9 +23,8 @@ struct comparison {
   comparison& operator+=(const comparison& x);
 };
 
-/// Reads batches as a trainer does, by copies on the device in the trainer's own streams, and keeps
-/// what they had on the host, because both may belong to another batch by the time of the
-/// comparison. One thread.
+/// Reads batches as a trainer does, by copies in the trainer's own streams, and keeps what they had
+/// on the host, because both may belong to another batch by the time of the comparison. One thread.
 class batch_copies {
 public:
   batch_copies(const driver& gpu, std::size_t capacity);
@@ -50,7 +49,7 @@ private:
             std::size_t bytes, driver::stream in);
 
   const driver& gpu_;
-  driver::address memory_;
+  std::vector<std::byte> found_;
   std::vector<std::byte> due_;
   std::size_t used_ = 0;
   std::uint64_t batches_ = 0;

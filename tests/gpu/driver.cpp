@@ -47,11 +47,11 @@ driver::driver() {
   find(library, "cuInit", calls_.init);
   find(library, "cuDriverGetVersion", calls_.version);
   find(library, "cuDeviceGet", calls_.device);
-  find(library, "cuDeviceGetName", calls_.name);
+  calls_.name = reinterpret_cast<decltype(calls_.name)>(::dlsym(library, "cuDeviceGetName"));
   find(library, "cuDevicePrimaryCtxRetain", calls_.retain);
-  find(library, "cuCtxSetCurrent", calls_.enter);
-  find(library, "cuMemAlloc_v2", calls_.allocate);
-  find(library, "cuMemFree_v2", calls_.free);
+  find(library, "cuCtxPushCurrent_v2", calls_.enter);
+  find(library, "cuMemHostRegister_v2", calls_.pin);
+  find(library, "cuMemHostUnregister", calls_.unpin);
   find(library, "cuStreamCreate", calls_.make_stream);
   find(library, "cuStreamDestroy_v2", calls_.end_stream);
   find(library, "cuStreamSynchronize", calls_.wait_stream);
@@ -60,8 +60,7 @@ driver::driver() {
   find(library, "cuEventRecord", calls_.record);
   find(library, "cuStreamWaitEvent", calls_.wait_event);
   find(library, "cuEventSynchronize", calls_.wait_here);
-  find(library, "cuMemcpyDtoDAsync_v2", calls_.copy_on_device);
-  find(library, "cuMemcpyDtoH_v2", calls_.to_host);
+  find(library, "cuMemcpyDtoHAsync_v2", calls_.copy);
   find(library, "cuGetErrorName", calls_.error_name);
   check(calls_.init(0), "cuInit");
   int gpu = 0;
@@ -94,8 +93,9 @@ void driver::check(int code, const char* call) const {
 }
 
 std::string driver::description() const {
-  std::array<char, 256> name = {};
-  check(calls_.name(name.data(), static_cast<int>(name.size()), 0), "cuDeviceGetName");
+  std::array<char, 256> name = {"no name"};
+  if (calls_.name)
+    check(calls_.name(name.data(), static_cast<int>(name.size()), 0), "cuDeviceGetName");
   int version = 0;
   check(calls_.version(&version), "cuDriverGetVersion");
   return std::string{name.data()} + ", driver for CUDA " + std::to_string(version / 1000) + "."
@@ -103,17 +103,16 @@ std::string driver::description() const {
 }
 
 void driver::enter() const {
-  check(calls_.enter(context_), "cuCtxSetCurrent");
+  check(calls_.enter(context_), "cuCtxPushCurrent_v2");
 }
 
-driver::address driver::allocate(std::size_t bytes) const {
-  address result = 0;
-  check(calls_.allocate(&result, bytes), "cuMemAlloc");
-  return result;
+void driver::pin(std::vector<std::byte>& x) const noexcept {
+  constexpr unsigned portable = 1; // CU_MEMHOSTREGISTER_PORTABLE
+  calls_.pin(x.data(), x.size(), portable);
 }
 
-void driver::free(address x) const noexcept {
-  calls_.free(x);
+void driver::unpin(std::vector<std::byte>& x) const noexcept {
+  calls_.unpin(x.data());
 }
 
 driver::stream driver::make_stream() const {
@@ -152,16 +151,9 @@ void driver::finish(stream x) const {
   check(calls_.wait_stream(x), "cuStreamSynchronize");
 }
 
-void driver::copy_on_device(address to, const void* from, std::size_t bytes, stream in) const {
+void driver::copy(std::byte* to, const void* from, std::size_t bytes, stream in) const {
   if (bytes > 0)
-    check(calls_.copy_on_device(to, reinterpret_cast<address>(from), bytes, in), "cuMemcpyDtoD");
-}
-
-std::vector<std::byte> driver::to_host(address from, std::size_t bytes) const {
-  std::vector<std::byte> result(bytes);
-  if (bytes > 0)
-    check(calls_.to_host(result.data(), from, bytes), "cuMemcpyDtoH");
-  return result;
+    check(calls_.copy(to, reinterpret_cast<std::uintptr_t>(from), bytes, in), "cuMemcpyDtoHAsync");
 }
 
 void driver::delay(stream in, std::uint64_t nanoseconds) const {

@@ -11,7 +11,6 @@ namespace leat::gpu_check {
 /// machine that builds this has CUDA's headers. Calls throw std::runtime_error.
 class driver {
 public:
-  using address = std::uint64_t;
   using stream = void*;
   using event = void*;
 
@@ -25,8 +24,10 @@ public:
   /// To be called first by each further thread.
   void enter() const;
 
-  address allocate(std::size_t bytes) const;
-  void free(address x) const noexcept;
+  /// Pins memory of the host, so that copies to it return at once; where the driver refuses, they
+  /// take longer.
+  void pin(std::vector<std::byte>& x) const noexcept;
+  void unpin(std::vector<std::byte>& x) const noexcept;
   /// It does not wait for the default stream.
   stream make_stream() const;
   void end_stream(stream x) const noexcept;
@@ -37,8 +38,8 @@ public:
   void wait(stream waits, event for_event) const;
   void wait_here(event x) const;
   void finish(stream x) const;
-  void copy_on_device(address to, const void* from, std::size_t bytes, stream in) const;
-  std::vector<std::byte> to_host(address from, std::size_t bytes) const;
+  /// From the device.
+  void copy(std::byte* to, const void* from, std::size_t bytes, stream in) const;
 
   /// Has the stream stand still, as long work would. Nothing where the driver cannot compile the
   /// kernel for that.
@@ -53,8 +54,8 @@ private:
     int (*name)(char*, int, int);
     int (*retain)(void**, int);
     int (*enter)(void*);
-    int (*allocate)(address*, std::size_t);
-    int (*free)(address);
+    int (*pin)(void*, std::size_t, unsigned);
+    int (*unpin)(void*);
     int (*make_stream)(stream*, unsigned);
     int (*end_stream)(stream);
     int (*wait_stream)(stream);
@@ -63,8 +64,7 @@ private:
     int (*record)(event, stream);
     int (*wait_event)(stream, event, unsigned);
     int (*wait_here)(event);
-    int (*copy_on_device)(address, address, std::size_t, stream);
-    int (*to_host)(void*, address, std::size_t);
+    int (*copy)(void*, std::uint64_t, std::size_t, stream);
     int (*error_name)(int, const char**);
   };
   using launch_call = int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
