@@ -79,7 +79,6 @@ int main(int argc, char** argv) try {
     report_skipped("a GPU", e.what());
     return skipped;
   }
-  report({.check = "GPU", .found = gpu->description()});
   const leat::test::temporary_directory scratch;
   if (given.times.directory.empty())
     given.times.directory = scratch.path();

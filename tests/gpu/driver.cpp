@@ -45,9 +45,7 @@ driver::driver() {
   if (!library)
     throw std::runtime_error(std::string{"no driver: "} + ::dlerror());
   find(library, "cuInit", calls_.init);
-  find(library, "cuDriverGetVersion", calls_.version);
   find(library, "cuDeviceGet", calls_.device);
-  calls_.name = reinterpret_cast<decltype(calls_.name)>(::dlsym(library, "cuDeviceGetName"));
   find(library, "cuDevicePrimaryCtxRetain", calls_.retain);
   find(library, "cuCtxPushCurrent_v2", calls_.enter);
   find(library, "cuMemHostRegister_v2", calls_.pin);
@@ -90,16 +88,6 @@ void driver::check(int code, const char* call) const {
   if (calls_.error_name(code, &name) != 0 || !name)
     name = "an unknown error";
   throw std::runtime_error(std::string{call} + ": " + name + " (" + std::to_string(code) + ")");
-}
-
-std::string driver::description() const {
-  std::array<char, 256> name = {"no name"};
-  if (calls_.name)
-    check(calls_.name(name.data(), static_cast<int>(name.size()), 0), "cuDeviceGetName");
-  int version = 0;
-  check(calls_.version(&version), "cuDriverGetVersion");
-  return std::string{name.data()} + ", driver for CUDA " + std::to_string(version / 1000) + "."
-         + std::to_string(version % 1000 / 10);
 }
 
 void driver::enter() const {

@@ -19,8 +19,6 @@ public:
   driver(const driver&) = delete;
   driver& operator=(const driver&) = delete;
 
-  /// "NVIDIA H100 80GB HBM3, driver for CUDA 13.0"
-  std::string description() const;
   /// To be called first by each further thread.
   void enter() const;
 
@@ -49,9 +47,7 @@ public:
 private:
   struct calls {
     int (*init)(unsigned);
-    int (*version)(int*);
     int (*device)(int*, int);
-    int (*name)(char*, int, int);
     int (*retain)(void**, int);
     int (*enter)(void*);
     int (*pin)(void*, std::size_t, unsigned);

@@ -13,18 +13,25 @@ from rows import measured, skipped
 NO_GPU = 4
 
 
-def why_no_gpu() -> str | None:
-    """None if there is one."""
+class NoGpuError(Exception):
+    """Says why there is none."""
+
+
+def gpu() -> str:
+    """The first one's name, and its driver's version of CUDA."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError as e:
-        return f"no driver ({e})"
+        raise NoGpuError(f"no driver ({e})") from e
     if code := driver.cuInit(0):
-        return f"the driver's cuInit answers {code}"
-    count = ctypes.c_int()
+        raise NoGpuError(f"the driver's cuInit answers {code}")
+    count, version, name = ctypes.c_int(), ctypes.c_int(), ctypes.create_string_buffer(256)
     if (code := driver.cuDeviceGetCount(ctypes.byref(count))) or not count.value:
-        return f"the driver shows {count.value} (code {code})"
-    return None
+        raise NoGpuError(f"the driver shows {count.value} (code {code})")
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    if hasattr(driver, "cuDeviceGetName"):
+        driver.cuDeviceGetName(name, len(name), 0)
+    return f"{name.value.decode() or 'no name'}, driver for CUDA {version.value // 1000}.{version.value % 1000 // 10}"
 
 
 def processor() -> str:
@@ -36,8 +43,10 @@ def processor() -> str:
 
 
 def main() -> int:
-    if why := why_no_gpu():
-        skipped("no GPU here", why)
+    try:
+        measured("GPU", gpu())
+    except NoGpuError as e:
+        skipped("no GPU here", e)
         return NO_GPU
     measured(
         "machine",
