@@ -23,7 +23,7 @@ constexpr std::size_t image_elements = std::size_t{3} * 224 * 224;
 constexpr std::uint64_t step_ns = 60'000'000;
 /// Steps that a trainer issues ahead of the GPU.
 constexpr std::size_t steps_ahead = 2;
-constexpr std::size_t first_steps = 10;
+constexpr std::size_t first_steps = 20;
 
 pipeline images(const times_options& options) {
   const auto path = options.directory + "/images.f32";
@@ -121,9 +121,9 @@ void report_calls(std::size_t steps, bool is_judged) {
     longest = std::max(longest, double(x.longest_by_trainer_ns) / 1e3);
   }
   report({.check = "driver's memory, streams and events made or ended in steady state",
-          .wanted = "none",
+          .wanted = is_judged ? "none" : "",
           .found = made.empty() ? "none" : made,
-          .is_good = made.empty()});
+          .is_good = is_judged ? std::optional{made.empty()} : std::nullopt});
   report({.check = "leat's waits for the device in the trainer's thread",
           .wanted = "none",
           .found = waits.empty() ? "none" : waits,
