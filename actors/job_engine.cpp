@@ -1,7 +1,7 @@
 #include "actors/job_engine.hpp"
 
 #include "actors/actor_engine.hpp"
-#include "actors/device_engine.hpp"
+#include "actors/device/device_engine.hpp"
 #include "actors/inline_engine.hpp"
 #include "runtime/device/cuda_device.hpp"
 #include "runtime/device/device_name.hpp"
@@ -13,6 +13,24 @@
 #include <utility>
 
 namespace leat {
+
+namespace {
+
+/// Starts CUDA if the options name a device; the engine's memory is then pinned for it.
+std::optional<device_parts> begin_device(engine_parts& parts, const loader_options& options) {
+  const auto gpu = parse_device(options.device, "loader.device").gpu;
+  if (!gpu)
+    return std::nullopt;
+  const auto calls = open_cuda(*gpu);
+  const auto host = std::make_shared<pinned_memory>(calls);
+  parts.memory = host;
+  parts.is_for_trainer = false;
+  return device_parts{calls, host,
+                      plan_device_fields(*parts.plan->layout, parts.rows, options.device_fields),
+                      options.leases};
+}
+
+} // namespace
 
 job_engine::job_engine(loader_options& options)
     : core_((options.runtime ? options.runtime : options.runtime = runtime::of_process())->core_),
@@ -55,30 +73,20 @@ void job_engine::leave(std::shared_ptr<const void> owner) noexcept {
 void job_engine::begin(engine_parts parts, const loader_options& options) {
   const mutex_lock lock{mutex_}; // a runtime that is ending waits for this
   check_runtime();
-  const auto gpu = parse_device(options.device, "loader.device").gpu;
-  if (!gpu) {
-    engine_ = make_engine(std::move(parts), options);
-    return;
-  }
-  const auto calls = open_cuda(*gpu);
-  device_parts device{calls, std::make_shared<pinned_memory>(calls),
-                      plan_device_fields(*parts.plan->layout, parts.rows, options.device_fields),
-                      options.leases};
-  parts.memory = device.host;
-  parts.is_for_trainer = false;
   const auto plan = parts.plan;
-  engine_ = std::make_shared<device_engine>(make_engine(std::move(parts), options),
-                                            std::move(device), plan, metrics_, options.workers > 0);
-}
-
-std::shared_ptr<batch_engine> job_engine::make_engine(engine_parts parts,
-                                                      const loader_options& options) {
-  if (options.workers == 0)
-    return std::make_shared<inline_engine>(std::move(parts), caller_);
-  caller_.look_away();
-  auto mine = options;
-  mine.workers = number_of(options.workers);
-  return std::make_shared<actor_engine>(core_->host(), std::move(parts), mine);
+  auto device = begin_device(parts, options);
+  std::shared_ptr<batch_engine> makes;
+  if (options.workers == 0) {
+    makes = std::make_shared<inline_engine>(std::move(parts), caller_);
+  } else {
+    caller_.look_away();
+    auto mine = options;
+    mine.workers = number_of(options.workers);
+    makes = std::make_shared<actor_engine>(core_->host(), std::move(parts), mine);
+  }
+  engine_ = device ? std::make_shared<device_engine>(std::move(makes), std::move(*device), plan,
+                                                     metrics_, options.workers > 0)
+                   : std::move(makes);
 }
 
 std::size_t job_engine::number_of(std::size_t workers) {

@@ -60,7 +60,6 @@ public:
   bool is_abandoned() const noexcept override { return is_abandoned_; }
 
 private:
-  std::shared_ptr<batch_engine> make_engine(engine_parts parts, const loader_options& options);
   /// The number requested, or the most that there may be until it is known how many are needed.
   std::size_t number_of(std::size_t workers);
 

@@ -1,6 +1,6 @@
 #include "actors/loader_checks.hpp"
 
-#include "actors/device_engine.hpp"
+#include "actors/device/device_engine.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/threads/fork_check.hpp"
 #include "runtime/device/cuda_device.hpp"

@@ -271,7 +271,7 @@ lease loader_job::hand_over(slot_ptr slot) {
   result.batch_.after_ = std::make_shared<const job_progress>(job_.at);
   slot->lend();
   if (slot->on_device() && !slot->on_device()->lend())
-    metrics.device_waits.add(1);
+    metrics.device.waits.add(1);
   result.batch_.slot_ = std::move(slot);
   result.batch_.desk_ = desk_;
   desk_->lend();

@@ -58,9 +58,9 @@ loader_stats stats_of(const job_metrics& metrics, const worker_crew& crew,
   const auto slots = [&](slot_phase x) { return metrics.slots[static_cast<std::size_t>(x)].get(); };
   result.slots = {slots(slot_phase::free), slots(slot_phase::making), slots(slot_phase::ready),
                   slots(slot_phase::leased)};
-  if (metrics.device_batches.get() > 0)
-    result.device = {metrics.device_bytes.get(), metrics.device_batches.get(),
-                     metrics.device_waits.get(), metrics.device_pinned.get() != 0};
+  if (metrics.device.batches.get() > 0)
+    result.device = {metrics.device.bytes.get(), metrics.device.batches.get(),
+                     metrics.device.waits.get(), metrics.device.pinned.get() != 0};
   for (std::size_t i = 0; i < num_causes; ++i)
     result.bad[i] = metrics.bad[i].get();
   result.workers_now = metrics.workers.get();

@@ -6,6 +6,7 @@
 
 #include <leat/error.hpp>
 
+#include <bit>
 #include <cstdint>
 #include <utility>
 
@@ -47,15 +48,22 @@ int count_devices(const cuda_driver& driver, const std::string& wanted) {
   return code == cuda_success ? n : 0;
 }
 
-/// Makes a device's context the one that calls of this thread mean.
+/// Makes a device's context the one that calls of this thread mean. A trainer that captures a graph
+/// in another thread does not forbid them (CU_STREAM_CAPTURE_MODE_RELAXED), nor do they end its
+/// capture.
 class current_context {
 public:
   current_context(const cuda_driver& driver, void* context)
-      : driver_(driver), code_(driver.context.push(context)) {}
-  ~current_context() {
-    void* popped = nullptr;
+      : driver_(driver), code_(driver.context.push(context)) {
     if (code_ == cuda_success)
-      driver_.context.pop(&popped);
+      driver_.context.exchange_capture_mode(&capture_mode_);
+  }
+  ~current_context() {
+    if (code_ != cuda_success)
+      return;
+    driver_.context.exchange_capture_mode(&capture_mode_);
+    void* popped = nullptr;
+    driver_.context.pop(&popped);
   }
   current_context(const current_context&) = delete;
   current_context& operator=(const current_context&) = delete;
@@ -63,12 +71,16 @@ public:
   int code() const noexcept { return code_; }
 
 private:
+  static constexpr int relaxed = 2;
+
   const cuda_driver& driver_;
-  int code_;
+  const int code_;
+  /// What the thread has when this one ends.
+  int capture_mode_ = relaxed;
 };
 
 unsigned long long address(const std::byte* x) {
-  return reinterpret_cast<std::uintptr_t>(x);
+  return std::bit_cast<unsigned long long>(x);
 }
 
 class cuda_device final : public device_calls {
@@ -103,7 +115,7 @@ public:
     if (code == cuda_out_of_memory)
       refuse_memory(bytes);
     check(code, "cuMemAlloc");
-    return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(at));
+    return std::bit_cast<std::byte*>(at);
   }
   void release(std::byte* memory) noexcept override {
     end([&] { return driver_.memory.free(address(memory)); });

@@ -68,6 +68,7 @@ cuda_driver load() {
   take(x.context.pop, "cuCtxPopCurrent_v2");
   take(x.context.synchronize, "cuCtxSynchronize");
   take(x.context.priorities, "cuCtxGetStreamPriorityRange");
+  take(x.context.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
   take(x.memory.host_register, "cuMemHostRegister_v2");
   take(x.memory.host_unregister, "cuMemHostUnregister");
   take(x.memory.allocate, "cuMemAlloc_v2");

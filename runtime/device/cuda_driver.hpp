@@ -24,6 +24,8 @@ struct cuda_driver {
     int (*pop)(void** context) = nullptr;
     int (*synchronize)() = nullptr;
     int (*priorities)(int* lowest, int* highest) = nullptr;
+    /// Of the calling thread: takes the new one, and leaves the old one there.
+    int (*exchange_capture_mode)(int* mode) = nullptr;
   } context;
 
   struct memory_calls {

@@ -104,8 +104,8 @@ void job_metrics::dealt(std::int64_t begin_ns, std::int64_t end_ns) noexcept {
 
 void job_metrics::copied(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t epoch,
                          std::uint64_t step, std::uint64_t bytes) noexcept {
-  device_bytes.add(bytes);
-  device_batches.add(1);
+  device.bytes.add(bytes);
+  device.batches.add(1);
   if (!shown_.recorder)
     return;
   try {

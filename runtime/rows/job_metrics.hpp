@@ -73,13 +73,15 @@ public:
   std::array<counter, num_causes> bad;
   /// Workers that there should be.
   counter workers;
-  /// Copied to the device.
-  counter device_bytes;
-  counter device_batches;
-  /// Batches that were handed over before their copies were done.
-  counter device_waits;
-  /// 1 if they were copied from pinned memory.
-  counter device_pinned;
+  /// What was copied to the device.
+  struct device_counters {
+    counter bytes;
+    counter batches;
+    /// Batches that were handed over before their copies were done.
+    counter waits;
+    /// 1 if they were copied from pinned memory.
+    counter pinned;
+  } device;
   /// Size of the last snapshot.
   counter snapshot_bytes;
   /// How long next() waited, each time.

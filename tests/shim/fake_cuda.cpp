@@ -12,6 +12,8 @@
 //   pin=N       what cuMemHostRegister() returns, as 304 or 801 (0)
 //   memory=N    bytes of a device (all that there are)
 //   lost=N      the N-th copy, and all that comes after it, fails with 700
+//   capturing=1 another thread captures a graph, which forbids most calls (900) to threads that
+//               have not said that they have nothing to do with it
 //   mode=M      eager, lazy or random (random): see fake_order
 //   seed=N      of random (1)
 
@@ -32,6 +34,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -54,6 +57,7 @@ enum code : int {
   not_ready = 600,
   illegal_address = 700,
   already_registered = 712,
+  capture_unsupported = 900,
 };
 
 struct named_code {
@@ -77,6 +81,8 @@ constexpr named_code codes[] = {
      "part or all of the requested memory range is already mapped"},
     {801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
     {802, "CUDA_ERROR_SYSTEM_NOT_READY", "system not yet initialized"},
+    {capture_unsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+     "operation not permitted when stream is capturing"},
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"}};
 
 /// A word of LEAT_FAKE_CUDA, read anew at each call: tests may change it.
@@ -120,6 +126,8 @@ std::atomic<::pid_t> starter{0};
 /// Never destroyed: programs call to their very end.
 auto& gpus = *new std::vector<std::unique_ptr<gpu>>;
 thread_local std::vector<gpu*> contexts;
+/// 0 is the strictest, 2 takes no notice of others.
+thread_local int capture_mode = 0;
 
 bool is_started() {
   return starter != 0 && starter == ::getpid();
@@ -132,6 +140,8 @@ int with_gpu(Function function) {
     return not_initialized;
   if (contexts.empty())
     return invalid_context;
+  if (capture_mode != 2 && number("capturing", 0) != 0)
+    return capture_unsupported;
   auto& x = *contexts.back();
   if (x.is_lost)
     return illegal_address;
@@ -298,6 +308,11 @@ LEAT_CUDA_CALL int cuCtxGetStreamPriorityRange(int* lowest, int* highest) {
   *lowest = 0;
   *highest = -5;
   return contexts.empty() ? invalid_context : success;
+}
+
+LEAT_CUDA_CALL int cuThreadExchangeStreamCaptureMode(int* mode) {
+  std::swap(*mode, capture_mode);
+  return success;
 }
 
 LEAT_CUDA_CALL int cuMemHostRegister_v2(void* pages, std::size_t bytes, unsigned flags) {

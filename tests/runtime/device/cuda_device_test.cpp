@@ -191,7 +191,8 @@ TEST_CASE("calls the driver", "[.calls]") {
   CHECK(device->pin(pages.data(), 4096)
         == "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED (part or all of the requested memory range "
            "is already mapped)");
-  ::setenv("LEAT_FAKE_CUDA", "devices=2,pin=801", 1);
+  const std::string words = std::getenv("LEAT_FAKE_CUDA");
+  ::setenv("LEAT_FAKE_CUDA", (words + ",pin=801").c_str(), 1);
   CHECK(device->pin(pages.data(), 4096) == "CUDA_ERROR_NOT_SUPPORTED (operation not supported)");
 
   auto* const memory = device->allocate(4096);
@@ -238,9 +239,12 @@ TEST_CASE("calls the driver", "[.calls]") {
   CHECK(fake.problems() == std::vector<std::string>{});
 }
 
-TEST_CASE("cuda_device: every call goes to the driver, with the device's context") {
+TEST_CASE("cuda_device: every call goes to the driver, with the device's context, while others "
+          "capture graphs") {
   LEAT_NEEDS_FAKE_CUDA()
-  const auto x = run(".calls", fake_cuda_dir, "LEAT_FAKE_CUDA=devices=2,mode=lazy,memory=100000");
+  const std::string capturing = GENERATE("0", "1");
+  const auto x = run(".calls", fake_cuda_dir,
+                     "LEAT_FAKE_CUDA=devices=2,mode=lazy,memory=100000,capturing=" + capturing);
   CAPTURE(x.output);
   CHECK(x.code == 0);
 }

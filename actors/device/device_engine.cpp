@@ -1,4 +1,4 @@
-#include "actors/device_engine.hpp"
+#include "actors/device/device_engine.hpp"
 
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/metrics.hpp"
@@ -54,11 +54,12 @@ device_engine::device_engine(std::shared_ptr<batch_engine> makes, device_parts p
                              std::shared_ptr<const job_plan> plan,
                              std::shared_ptr<job_metrics> metrics, bool has_workers)
     : makes_(std::move(makes)), parts_(std::move(parts)), plan_(std::move(plan)),
-      metrics_(std::move(metrics)),
-      num_device_slots_(parts_.leases + (has_workers ? slots_beside_leases : 1)),
-      has_copier_(has_workers), copies_(parts_.calls->make_stream()) {
+      metrics_(std::move(metrics)), has_copier_(has_workers), copies_(parts_.calls->make_stream()),
+      slots_(makes_, num_device_slots()) {
   if (has_copier_)
     copier_.add("loader", [this] { copy_ahead(); });
+  else
+    make_device_slots();
 }
 
 device_engine::~device_engine() {
@@ -66,16 +67,13 @@ device_engine::~device_engine() {
   parts_.calls->end_stream(copies_);
 }
 
-void device_engine::make_device_slots() {
-  if (std::exchange(has_device_slots_, true))
-    return;
-  for (std::size_t i = 0; i < num_device_slots_; ++i)
-    ring_.put(std::make_shared<device_slot>(parts_.calls, parts_.host, parts_.fields));
+std::size_t device_engine::num_device_slots() const noexcept {
+  return parts_.leases + (has_copier_ ? slots_beside_leases : 1);
 }
 
-void device_engine::make_room(std::size_t) {
-  if (!has_copier_)
-    make_device_slots();
+void device_engine::make_device_slots() {
+  for (std::size_t i = 0; i < num_device_slots(); ++i)
+    ring_.put(std::make_shared<device_slot>(parts_.calls, parts_.host, parts_.fields));
 }
 
 void device_engine::copy(batch_slot& from, device_slot& to) {
@@ -96,7 +94,7 @@ void device_engine::copy(batch_slot& from, device_slot& to) {
   }
   to.end();
   metrics_->copied(begin, steady_ns(), from.plan().epoch, from.plan().step, bytes);
-  metrics_->device_pinned.set(parts_.host->is_pinned() ? 1 : 0);
+  metrics_->device.pinned.set(parts_.host->is_pinned() ? 1 : 0);
 }
 
 slot_ptr device_engine::next_copied() {
@@ -104,18 +102,10 @@ slot_ptr device_engine::next_copied() {
   if (!to)
     return nullptr;
   try {
-    give_back_copied();
-    std::size_t out = 0;
-    {
-      const mutex_lock lock{mutex_};
-      out = out_;
-    }
-    makes_->make_room(out);
+    slots_.give_back_copied();
+    makes_->make_room(slots_.out());
     auto slot = makes_->next();
-    {
-      const mutex_lock lock{mutex_};
-      ++out_;
-    }
+    slots_.note_taken();
     if (slot->plan().what == batch_plan::kind::batch) {
       copy(*slot, *to);
       slot->on_device() = std::move(to);
@@ -178,37 +168,6 @@ slot_ptr device_engine::next() {
   return slot;
 }
 
-void device_engine::give_back(slot_ptr slot) {
-  {
-    const mutex_lock lock{mutex_};
-    --out_;
-  }
-  makes_->recycle(std::move(slot));
-}
-
-void device_engine::give_back_copied() {
-  std::vector<slot_ptr> done;
-  {
-    mutex_lock lock{mutex_};
-    std::erase_if(copied_from_, [&](copied_from& x) {
-      if (!x.to->is_copied())
-        return false;
-      done.push_back(std::move(x.slot));
-      return true;
-    });
-    while (copied_from_.size() > num_device_slots_) {
-      auto oldest = std::move(copied_from_.front());
-      copied_from_.pop_front();
-      lock.unlock();
-      oldest.to->wait_until_copied();
-      done.push_back(std::move(oldest.slot));
-      lock.lock();
-    }
-  }
-  for (auto& slot : done)
-    give_back(std::move(slot));
-}
-
 void device_engine::recycle(slot_ptr slot) {
   try {
     auto to = std::exchange(slot->on_device(), nullptr);
@@ -219,20 +178,17 @@ void device_engine::recycle(slot_ptr slot) {
           word_ = nullptr;
       }
       judged_.notify_one();
-      return give_back(std::move(slot));
+      return slots_.give_back(std::move(slot));
     }
     if (to->phase() == device_phase::leased)
       to->fence();
     else
       to->drop();
-    const bool is_done = to->is_copied();
-    if (!is_done) {
-      const mutex_lock lock{mutex_};
-      copied_from_.push_back({slot, to});
-    }
+    if (to->is_copied())
+      slots_.give_back(std::move(slot));
+    else
+      slots_.give_back_after(std::move(slot), to);
     ring_.put(std::move(to));
-    if (is_done)
-      give_back(std::move(slot));
   } catch (...) { // the device has failed: nobody knows what it still reads
     ready_.fail(error_in_flight(errc::io, {.stage = "loader"}));
   }

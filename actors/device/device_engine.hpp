@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/batch_engine.hpp"
+#include "actors/device/copied_slots.hpp"
 #include "actors/finished_slots.hpp"
 #include "runtime/base/threads/begin_thread.hpp"
 #include "runtime/base/threads/mutex.hpp"
@@ -9,7 +10,6 @@
 #include "runtime/sample/batch_layout.hpp"
 
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,7 +48,7 @@ public:
   device_engine(const device_engine&) = delete;
   device_engine& operator=(const device_engine&) = delete;
 
-  void make_room(std::size_t leases) override;
+  void make_room(std::size_t) override {}
   slot_ptr next() override;
   void recycle(slot_ptr slot) override;
   void begin_epoch(std::uint64_t epoch) override { makes_->begin_epoch(epoch); }
@@ -58,21 +58,13 @@ public:
   bool shutdown() noexcept override;
 
 private:
-  /// The memory of a batch that is over, and the copy that may still read it.
-  struct copied_from {
-    slot_ptr slot;
-    device_slot_ptr to;
-  };
-
   void copy_ahead();
+  std::size_t num_device_slots() const noexcept;
   void make_device_slots();
   /// The other engine's next slot, with its copies under way; null once it was interrupted.
   slot_ptr next_copied();
   void copy(batch_slot& from, device_slot& to);
   slot_ptr wait_for_next();
-  /// Gives the other engine the slots whose copies are done.
-  void give_back_copied();
-  void give_back(slot_ptr slot);
   /// Waits until the trainer is done with a slot that is no batch.
   void wait_until_judged(const slot_ptr& word);
   void wait_for_copies() noexcept;
@@ -81,18 +73,14 @@ private:
   const device_parts parts_;
   const std::shared_ptr<const job_plan> plan_;
   const std::shared_ptr<job_metrics> metrics_;
-  const std::size_t num_device_slots_;
   const bool has_copier_;
   const device_stream copies_;
   device_ring ring_{{}};
   finished_slots ready_;
-  bool has_device_slots_ = false;
+  copied_slots slots_;
 
   mutex mutex_;
   condition_variable judged_;
-  /// Slots of the other engine that it does not have.
-  std::size_t out_ LEAT_GUARDED_BY(mutex_) = 0;
-  std::deque<copied_from> copied_from_ LEAT_GUARDED_BY(mutex_);
   /// The job's end, or a failure, that the trainer has not given back.
   slot_ptr word_ LEAT_GUARDED_BY(mutex_);
   bool is_interrupted_ LEAT_GUARDED_BY(mutex_) = false;
