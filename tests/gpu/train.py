@@ -1,4 +1,4 @@
-"""Checks leat.torch on a GPU: contents of tensors, ResNet-50 beside its batches, and a trace of that.
+"""Checks leat.torch on a GPU: contents of tensors, ResNet-50 beside its batches, a trace of that.
 
 train.py --seconds N --out DIR [--directory DIR] [--device cuda] [--rows 256] [--pixels 224]
 
@@ -247,17 +247,23 @@ def check_speed(trainer: Trainer, feeds: Feeds, until: float) -> None:
 # Trace
 
 
-def check_trace(trainer: Trainer, feeds: Feeds, out: Path) -> None:
+def traced(trainer: Trainer, feeds: Feeds, steps: int) -> Any:
+    """The profiler, with nothing in the steps that waits for the GPU."""
     from torch.profiler import ProfilerActivity, profile, record_function
 
     activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if trainer.gpu.is_there else [])
-    path = out / "trace.json.gz"
     with profile(activities=activities) as profiler:
         with record_function("leat_steps"):
-            for _ in range(12):
+            for _ in range(steps):
                 trainer.step(feeds.from_leat())
         trainer.gpu.finish()
-    profiler.export_chrome_trace(str(path))
+    return profiler
+
+
+def check_trace(trainer: Trainer, feeds: Feeds, out: Path) -> None:
+    path = out / "trace.json.gz"
+    traced(trainer, feeds, 2)  # the first one takes long to begin
+    traced(trainer, feeds, 12).export_chrome_trace(str(path))
     told = torch_trace.analyse(torch_trace.read(path), "leat_steps")
     if not trainer.gpu.is_there:
         skipped("trace", "no GPU")
