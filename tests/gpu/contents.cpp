@@ -175,7 +175,7 @@ struct way {
       copies.take(*x, stream);
       held.push_back(std::move(x));
       if (held.size() == 4)
-        held.erase(held.begin() + random() % held.size());
+        held.erase(held.begin() + static_cast<std::ptrdiff_t>(random() % held.size()));
     }
     held.clear();
     in.finish();
