@@ -56,10 +56,15 @@ device_engine::device_engine(std::shared_ptr<batch_engine> makes, device_parts p
     : makes_(std::move(makes)), parts_(std::move(parts)), plan_(std::move(plan)),
       metrics_(std::move(metrics)), has_copier_(has_workers), copies_(parts_.calls->make_stream()),
       slots_(makes_, num_device_slots()) {
-  if (has_copier_)
-    copier_.add("loader", [this] { copy_ahead(); });
-  else
-    make_device_slots();
+  try {
+    if (has_copier_)
+      copier_.add("loader", [this] { copy_ahead(); });
+    else
+      make_device_slots();
+  } catch (...) {
+    parts_.calls->end_stream(copies_);
+    throw;
+  }
 }
 
 device_engine::~device_engine() {

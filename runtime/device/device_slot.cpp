@@ -45,9 +45,9 @@ device_slot::device_slot(std::shared_ptr<device_calls> calls, std::shared_ptr<pi
 device_slot::~device_slot() {
   try {
     const mutex_lock lock{mutex_};
-    if (phase_ == device_phase::in_flight)
-      end(); // of copies that failed half way, too
     calls_->wait_here(copied_);
+    if (!is_marked_) // something failed half way, and the stream may be gone
+      calls_->wait_for_all();
     if (phase_ == device_phase::fenced)
       uses_.wait_here();
   } catch (...) { // the device has failed, or the process ends: then its driver frees all
@@ -67,6 +67,7 @@ void device_slot::begin(device_stream copies) {
     uses_.make_wait(copies);
   uses_.forget();
   enter(phase_, device_phase::in_flight);
+  is_marked_ = false;
 }
 
 void device_slot::copy(std::size_t field, std::span<const std::byte> from) {
@@ -103,10 +104,12 @@ void device_slot::copy(std::size_t field, std::span<const std::byte> values,
 
 void device_slot::end() {
   calls_->record(copied_, copies_);
+  is_marked_ = true;
 }
 
 void device_slot::drop() {
-  end(); // what is copied so far is still read
+  if (!is_marked_)
+    end(); // what is copied so far is still read
   const mutex_lock lock{mutex_};
   enter(phase_, device_phase::free);
 }

@@ -131,6 +131,8 @@ private:
   std::vector<place> places_;
   device_stream copies_ = {};
   device_event copied_ = {};
+  /// end() has put the mark after all copies.
+  bool is_marked_ = true;
 
   mutable mutex mutex_;
   device_phase phase_ LEAT_GUARDED_BY(mutex_) = device_phase::free;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -19,6 +20,8 @@
 
 namespace leat::test::device_loader_test {
 namespace {
+
+[[maybe_unused]] const int has_two_devices = ::setenv("LEAT_FAKE_CUDA", "devices=2,mode=random", 1);
 
 /// A stream of CUDA's own: the legacy default stream.
 void* const default_stream = reinterpret_cast<void*>(1);
@@ -102,7 +105,8 @@ TEST_CASE("device_loader: batches, digests and snapshots are those of a loader w
       const auto told = copied.stats().device;
       REQUIRE(told);
       CHECK(told->batches == expected.size());
-      CHECK(told->bytes == expected.size() * expected.front().pixels.size());
+      CHECK(told->bytes
+            == expected.size() * (expected.front().pixels.size() + 6 * sizeof(std::int64_t)));
       CHECK(told->is_pinned);
     }
 }
@@ -184,8 +188,12 @@ TEST_CASE("device_loader: only the fields that are named go to the device, and e
   lease none;
   CHECK(code_of([&] { none.used_on(default_stream); }) == errc::invalid_argument);
 
-  const auto refused = [&](loader_options x) {
-    return std::string{problem_of([&] { loader made{data, std::move(x)}; }).value().what()};
+  const auto refused = [&](loader_options wrong_ones) {
+    return std::string{problem_of([&] {
+                         loader made{data, std::move(wrong_ones)};
+                       })
+                           .value()
+                           .what()};
   };
   auto wrong = options("cuda", 0);
   wrong.device_fields = {"name"};
