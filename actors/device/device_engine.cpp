@@ -38,15 +38,11 @@ std::vector<device_field_plan> plan_device_fields(const batch_layout& layout, st
       refuse_field("\"" + name + "\", which is bytes and stays on the host", layout);
   }
   std::vector<device_field_plan> plan;
-  bool has_any = false;
   for (const auto& x : fields) {
     const bool goes = names.empty() ? !x.is_bytes()
                                     : std::find(names.begin(), names.end(), x.name) != names.end();
     plan.push_back(goes ? device_field_plan{x.row_bytes() * rows, x.ragged} : device_field_plan{});
-    has_any = has_any || goes;
   }
-  if (!has_any)
-    refuse_field("no numeric field, which could go to a device", layout);
   return plan;
 }
 

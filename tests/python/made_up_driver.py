@@ -20,10 +20,10 @@ _CALLS = {"record": 9, "wait": 10, "wait_here": 12, "wait_for_all": 13}  # place
 _NO_WAIT = 1  # of a stream for others, as torch makes its own
 
 
-def load() -> ctypes.CDLL:
-    """Has leat find this driver, since it is the first of its name in the process. Does not start CUDA."""
+def load(folder: str = "") -> ctypes.CDLL:
+    """Has leat find this driver, since it is the first of its name in the process. Does not start CUDA. "old": an old one."""
     os.environ.setdefault("LEAT_FAKE_CUDA", "devices=2")
-    return ctypes.CDLL(str(Path(DIRECTORY) / "libcuda.so.1"))
+    return ctypes.CDLL(str(Path(DIRECTORY) / folder / "libcuda.so.1"))
 
 
 class Driver:

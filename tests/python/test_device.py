@@ -6,6 +6,7 @@ import gc
 import os
 import pickle
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -310,7 +311,7 @@ def test_resuming_knows_nothing_of_devices(driver: made_up_driver.Driver) -> Non
 @pytest.mark.parametrize("how", ["eager", "lazy"])
 def test_devices_that_are_quick_or_do_nothing_until_somebody_waits(how: str) -> None:
     environment = {**os.environ, "LEAT_FAKE_CUDA": f"devices=2,mode={how}"}
-    tests = "not until_somebody_waits and not child"  # all but this one and forks
+    tests = "not until_somebody_waits and not child and not refuses"  # those of this process
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", tests, __file__],
         env=environment,
@@ -358,3 +359,48 @@ def test_the_child_of_a_fork(begins: bool) -> None:
     cpu, cuda = ran.stdout.splitlines()
     assert cpu == "cpu 0"
     assert ("device: " in cuda and "fork" in cuda) if begins else cuda == "cuda 0", cuda
+
+
+PROGRAM = """
+import logging, os, sys
+sys.path.insert(0, {here!r})
+os.environ["LEAT_FAKE_CUDA"] = {settings!r}
+import leat, made_up_driver
+logging.basicConfig(stream=sys.stdout, format="notice: %(message)s")
+made_up_driver.load({folder!r})
+for _ in range(2):
+    try:
+        loader = leat.Loader(leat.count(400, 8).batch(4), workers=1, device="cuda")
+        for batch in loader:
+            pass
+        print("done", loader.stats()["device"]["is_pinned"])
+    except leat.Error as problem:
+        print(f"{{problem.code}}: {{problem}}")
+    try:
+        next(loader)
+    except NameError:
+        print("no loader")
+    except (leat.Error, StopIteration) as problem:
+        print(type(problem).__name__)
+"""
+
+
+@made_up_driver.needed
+@pytest.mark.parametrize(
+    ("settings", "folder", "said"),
+    [
+        ("version=10020", "", [r"device: .*driver for CUDA 10\.2, needed .* CUDA 11\.0", "no loader"]),
+        ("devices=1", "old", ["device: .*without cuInit", "no loader"]),
+        ("devices=0", "", ["device: .*cuda:0", "Error"]),
+        ("devices=1,lost=7", "", ["device: .*ILLEGAL_ADDRESS", "Error"]),
+        ("devices=1,memory=64", "", ["no_resources: .*cuda:0", "Error"]),
+        ("devices=1,pin=304", "", ["notice: .*not pinned.*OPERATING_SYSTEM", "done False", "StopIteration", "notice"]),
+        ("devices=1", "", ["done True", "StopIteration", "done True", "StopIteration"]),
+    ],
+)
+def test_what_a_driver_refuses(settings: str, folder: str, said: list[str]) -> None:
+    ran = run_python(PROGRAM.format(here=os.path.dirname(__file__), settings=settings, folder=folder))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    lines = ran.stdout.splitlines()
+    for line, pattern in zip(lines, said, strict=False):
+        assert re.search(pattern, line), lines

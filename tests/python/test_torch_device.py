@@ -144,6 +144,20 @@ def test_tensors_lie_where_leat_has_copied_them(imports: list[Any], moves: list[
     assert loader.stats()["device"]["batches"] >= len(due())
 
 
+def test_batches_of_bytes_alone_stay_on_the_host(imports: list[Any], moves: list[str], told: pytest.LogCaptureFixture) -> None:
+    def words(sample: leat.Sample) -> None:
+        sample["word"] = f"word {int(sample['value'][0])}"
+        sample.erase("value")
+
+    texts = leat.count(40).map("words@1", words).batch(8)
+    found = []
+    for batch in DataLoader(texts, workers=1, device="cuda"):
+        found += batch.text("word")
+        assert batch["word"].offsets.tolist() == batch.lease.offsets("word").tolist()
+    assert found == [f"word {i}" for i in range(40)]
+    assert (imports, moves, told.messages) == ([], [], [])
+
+
 def test_the_state_is_the_same_with_a_device(imports: list[Any], moves: list[str]) -> None:
     for first, second in (("cuda", None), (None, "cuda:1")):
         loader = DataLoader(data(), workers=1, device=first)
@@ -186,6 +200,7 @@ def test_a_trainer_that_knows_the_device_later(imports: list[Any], moves: list[s
 
     for change in (
         lambda x: x.skip_first_batches(1),
+        lambda x: (x.skip_first_batches(1), iter(x), iter(x)),
         lambda x: x.leave_out_steps(2, 2),
         lambda x: x.load_state_dict(loader.state_dict()),
         lambda x: next(iter(x)),
