@@ -102,7 +102,7 @@ slot_ptr device_engine::next_copied() {
     return nullptr;
   try {
     slots_.give_back_copied();
-    makes_->make_room(slots_.out());
+    makes_->make_room(std::max(slots_.out(), num_device_slots())); // at once: later they disturb
     auto slot = makes_->next();
     slots_.note_taken();
     if (slot->plan().what == batch_plan::kind::batch) {
