@@ -49,23 +49,17 @@ std::vector<device_field_plan> plan_device_fields(const batch_layout& layout, st
 device_engine::device_engine(std::shared_ptr<batch_engine> makes, device_parts parts,
                              std::shared_ptr<const job_plan> plan,
                              std::shared_ptr<job_metrics> metrics, bool has_workers)
-    : makes_(std::move(makes)), parts_(std::move(parts)), plan_(std::move(plan)),
-      metrics_(std::move(metrics)), has_copier_(has_workers), copies_(parts_.calls->make_stream()),
+    : copies_(parts.calls), makes_(std::move(makes)), parts_(std::move(parts)),
+      plan_(std::move(plan)), metrics_(std::move(metrics)), has_copier_(has_workers),
       slots_(makes_, num_device_slots()) {
-  try {
-    if (has_copier_)
-      copier_.add("loader", [this] { copy_ahead(); });
-    else
-      make_device_slots();
-  } catch (...) {
-    parts_.calls->end_stream(copies_);
-    throw;
-  }
+  if (has_copier_)
+    copier_.add("loader", [this] { copy_ahead(); });
+  else
+    make_device_slots();
 }
 
 device_engine::~device_engine() {
   shutdown();
-  parts_.calls->end_stream(copies_);
 }
 
 std::size_t device_engine::num_device_slots() const noexcept {
@@ -79,7 +73,7 @@ void device_engine::make_device_slots() {
 
 void device_engine::copy(batch_slot& from, device_slot& to) {
   const auto begin = steady_ns();
-  to.begin(copies_);
+  to.begin(copies_.get());
   auto& memory = from.memory();
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < parts_.fields.size(); ++i) {
@@ -104,7 +98,7 @@ slot_ptr device_engine::next_copied() {
     return nullptr;
   try {
     slots_.give_back_copied();
-    makes_->make_room(slots_.out());
+    makes_->make_room(std::max(slots_.out(), num_device_slots())); // at once: later they disturb
     auto slot = makes_->next();
     slots_.note_taken();
     if (slot->plan().what == batch_plan::kind::batch) {
@@ -218,7 +212,7 @@ void device_engine::interrupt() noexcept {
 void device_engine::wait_for_copies() noexcept {
   try {
     const auto end = parts_.calls->make_event();
-    parts_.calls->record(end, copies_);
+    parts_.calls->record(end, copies_.get());
     parts_.calls->wait_here(end);
     parts_.calls->end_event(end);
   } catch (...) { // the device has failed, and copies nothing any more

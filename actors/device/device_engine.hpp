@@ -32,6 +32,22 @@ struct device_parts {
   std::size_t leases = 0;
 };
 
+/// A stream of the device that ends with it.
+class copy_stream {
+public:
+  explicit copy_stream(std::shared_ptr<device_calls> calls)
+      : calls_(std::move(calls)), stream_(calls_->make_stream()) {}
+  ~copy_stream() { calls_->end_stream(stream_); }
+  copy_stream(const copy_stream&) = delete;
+  copy_stream& operator=(const copy_stream&) = delete;
+
+  device_stream get() const noexcept { return stream_; }
+
+private:
+  const std::shared_ptr<device_calls> calls_;
+  const device_stream stream_;
+};
+
 /// Copies the batches of another engine to a device, ahead of their use: with workers in a thread
 /// of its own, which alone uses the other engine's next() and make_room(), else in the trainer's.
 ///
@@ -69,12 +85,13 @@ private:
   void wait_until_judged(const slot_ptr& word);
   void wait_for_copies() noexcept;
 
+  /// First: ends after all slots, which may record marks in it until they end.
+  const copy_stream copies_;
   const std::shared_ptr<batch_engine> makes_;
   const device_parts parts_;
   const std::shared_ptr<const job_plan> plan_;
   const std::shared_ptr<job_metrics> metrics_;
   const bool has_copier_;
-  const device_stream copies_;
   device_ring ring_{{}};
   finished_slots ready_;
   copied_slots slots_;
