@@ -7,7 +7,7 @@
 namespace leat::device_name_test {
 namespace {
 
-TEST_CASE("device_name: a device is \"cpu\", \"cuda\" or \"cuda:N\"") {
+TEST_CASE("device_name: a device is the host, CUDA's first one, or one by its number") {
   CHECK(parse_device("cpu", "device").gpu == std::nullopt);
   CHECK(parse_device("cuda", "device").gpu == 0);
   CHECK(parse_device("cuda:0", "device") == parse_device("cuda", "device"));
