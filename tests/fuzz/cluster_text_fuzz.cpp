@@ -4,11 +4,9 @@
 #include "runtime/network/address.hpp"
 #include "runtime/network/ip_address.hpp"
 #include "runtime/network/launcher_environment.hpp"
-
-#include <leat/error.hpp>
+#include "tests/fuzz/checks.hpp"
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -18,22 +16,6 @@
 using namespace leat;
 
 namespace {
-
-/// Runs something whose only exceptions are errors of one code.
-template <class Run>
-void allow(errc code, Run run) {
-  try {
-    run();
-  } catch (const error& x) {
-    if (x.code() != code)
-      std::abort();
-  }
-}
-
-void check(bool holds) {
-  if (!holds)
-    std::abort();
-}
 
 void read_address(std::string_view text) {
   allow(errc::invalid_argument, [&] {

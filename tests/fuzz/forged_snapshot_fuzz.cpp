@@ -15,7 +15,6 @@
 #include <cstring>
 #include <memory>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -3,16 +3,14 @@
 // checksum, as edits of the head and the index that are then sealed again. The whole files that are
 // edited are the seeds.
 #include "runtime/snapshot/job_file.hpp"
+#include "tests/fuzz/checks.hpp"
 #include "tests/support/job_parts.hpp"
-
-#include <leat/error.hpp>
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -46,15 +44,11 @@ private:
 /// A file in memory.
 class memory_file {
 public:
-  memory_file() : fd_(::memfd_create("job", 0)) {
-    if (fd_ < 0)
-      std::abort();
-  }
+  memory_file() : fd_(::memfd_create("job", 0)) { check(fd_ >= 0); }
 
   std::string holding(const std::string& bytes) const {
-    if (::ftruncate(fd_, 0) != 0
-        || ::pwrite(fd_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-      std::abort();
+    check(::ftruncate(fd_, 0) == 0
+          && ::pwrite(fd_, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
     return "/proc/self/fd/" + std::to_string(fd_);
   }
 
@@ -64,7 +58,7 @@ private:
 
 void try_read(const std::string& bytes) {
   static const memory_file file;
-  try {
+  allow(errc::bad_snapshot, [&] {
     const job_file_reader read{file.holding(bytes)};
     std::vector<std::string> parts;
     for (std::uint64_t rank = 0; rank < read.world_size(); ++rank)
@@ -72,13 +66,9 @@ void try_read(const std::string& bytes) {
     // What could be read is written again, and says the same.
     const job_file_reader again{file.holding(job_file_bytes(read.name(), parts))};
     for (std::uint64_t rank = 0; rank < again.world_size(); ++rank)
-      if (again.part_bytes(rank) != parts[rank])
-        std::abort();
+      check(again.part_bytes(rank) == parts[rank]);
     again.check_parts();
-  } catch (const error& x) {
-    if (x.code() != errc::bad_snapshot)
-      std::abort();
-  }
+  });
 }
 
 /// A whole file of a few ranks.

@@ -34,16 +34,11 @@ range find(std::span<const std::byte> file, int code) {
 }
 
 std::vector<std::byte> new_file(std::mt19937& random, std::size_t max_size) {
-  static constexpr std::array<std::array<int, 4>, 10> samplings{{{1, 1, 1, 1},
-                                                                 {2, 1, 1, 1},
-                                                                 {1, 2, 1, 1},
-                                                                 {2, 2, 1, 1},
-                                                                 {4, 1, 1, 1},
-                                                                 {1, 4, 1, 1},
-                                                                 {4, 2, 1, 1},
-                                                                 {1, 1, 2, 2},
-                                                                 {2, 2, 2, 1},
-                                                                 {3, 1, 1, 1}}};
+  using factors = std::array<int, 4>;
+  static constexpr auto samplings = std::to_array(
+      {factors{1, 1, 1, 1}, factors{2, 1, 1, 1}, factors{1, 2, 1, 1}, factors{2, 2, 1, 1},
+       factors{4, 1, 1, 1}, factors{1, 4, 1, 1}, factors{4, 2, 1, 1}, factors{1, 1, 2, 2},
+       factors{2, 2, 2, 1}, factors{3, 1, 1, 1}});
   const auto& sampling = samplings[random() % samplings.size()];
   jpeg_kind kind{.components = random() % 4 == 0 ? 1 : 3,
                  .horizontal = sampling[0],

@@ -1,9 +1,7 @@
 #include "runtime/sources/tokens/megatron_index.hpp"
-
-#include <leat/error.hpp>
+#include "tests/fuzz/checks.hpp"
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -14,27 +12,19 @@ namespace {
 /// The input is an index, of data of this size: it is refused, or its documents lie one after the
 /// other in the data.
 void read_index(std::span<const std::byte> input, std::uint64_t data_bytes) {
-  const auto read = [&](std::uint64_t offset, std::span<std::byte> into) {
-    if (offset > input.size() || input.size() - offset < into.size())
-      std::abort(); // bytes that the file does not have
-    if (!into.empty())
-      std::memcpy(into.data(), input.data() + offset, into.size());
-  };
   try {
     const megatron_index index{{.index = "fuzz.idx",
                                 .index_bytes = input.size(),
                                 .data = "fuzz.bin",
                                 .data_bytes = data_bytes},
-                               read};
+                               read_of(input)};
     std::uint64_t end = 0;
     for (std::uint64_t i = 0; i < index.size(); ++i) {
       const auto x = index.document(i);
-      if (x.offset != end)
-        std::abort();
+      check(x.offset == end);
       end += x.tokens * size_of(index.type());
     }
-    if (end != data_bytes)
-      std::abort();
+    check(end == data_bytes);
   } catch (const error&) {
     // Most inputs are no index.
   }

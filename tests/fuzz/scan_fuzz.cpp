@@ -1,5 +1,6 @@
 // leat's own decoder of scans against libjpeg: what it accepts has libjpeg's coefficients and no
 // complaint from libjpeg, whichever MCUs are decoded, in whatever groups, from wherever.
+#include "tests/fuzz/checks.hpp"
 #include "tests/support/scan_check.hpp"
 
 #include <cstdint>
@@ -9,13 +10,6 @@
 namespace {
 
 constexpr std::size_t max_mcus = 1024; // keeps a run fast
-
-std::uint32_t hash(std::span<const std::byte> bytes) {
-  std::uint32_t sum = 2166136261U;
-  for (const auto x : bytes)
-    sum = (sum ^ std::to_integer<std::uint32_t>(x)) * 16777619U;
-  return sum;
-}
 
 } // namespace
 

@@ -2,7 +2,7 @@
 // with the length in their header made right: every failure must be a bad sample.
 
 #include "runtime/image/webp/webp_decoder.hpp"
-#include "tests/fuzz/read_pixels.hpp"
+#include "tests/fuzz/checks.hpp"
 
 #include <leat/bad_sample.hpp>
 
@@ -19,7 +19,6 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 
 namespace {
 
-constexpr std::size_t max_pixels = std::size_t{1} << 20; // keeps a run fast
 /// "RIFF", and the length of what follows these bytes.
 constexpr std::size_t container_header = 8;
 

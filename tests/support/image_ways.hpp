@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,29 +44,19 @@ public:
   image_outcome make(std::size_t way, std::span<const std::byte> file, const resize_plan& what,
                      const tensor_form& form, std::span<const scan_place> places = {}) {
     auto& reader = ways_[way].reader;
-    image_outcome x;
-    try {
+    return outcome_of(what, form, [&](std::byte* to) {
       reader.open(file, max_pixels_, places);
-      x.pixels.resize(bytes_of(what, form));
-      reader.make(what, form, x.pixels.data());
-    } catch (const bad_sample& bad) {
-      x = {bad.why(), bad.what(), {}};
-    }
-    return x;
+      reader.make(what, form, to);
+    });
   }
 
   image_outcome make_exact(std::span<const std::byte> file, const resize_plan& what,
                            const tensor_form& form) {
     auto& reader = ways_[0].reader;
-    image_outcome x;
-    try {
+    return outcome_of(what, form, [&](std::byte* to) {
       reader.open(file, max_pixels_);
-      x.pixels.resize(bytes_of(what, form));
-      reader.make_exact(what, form, x.pixels.data());
-    } catch (const bad_sample& bad) {
-      x = {bad.why(), bad.what(), {}};
-    }
-    return x;
+      reader.make_exact(what, form, to);
+    });
   }
 
   /// For a file that can be opened.
@@ -78,8 +69,7 @@ public:
   std::string differing(std::span<const std::byte> file, const resize_plan& what,
                         const tensor_form& form, std::span<const scan_place> places,
                         image_outcome& first) {
-    return differing(file, what, form, places, first,
-                     [](const auto& a, const auto& b) { return a == b; });
+    return differing(file, what, form, places, first, std::equal_to{});
   }
 
   /// Like `differing`, for a file that may be damaged. Damage may produce coefficients that
@@ -112,8 +102,15 @@ private:
     return names;
   }
 
-  static std::size_t bytes_of(const resize_plan& what, const tensor_form& form) {
-    return what.window.width * what.window.height * 3 * size_of(form.type);
+  template <class Make>
+  static image_outcome outcome_of(const resize_plan& what, const tensor_form& form, Make make) {
+    std::vector<std::byte> pixels(what.window.width * what.window.height * 3 * size_of(form.type));
+    try {
+      make(pixels.data());
+    } catch (const bad_sample& bad) {
+      return {bad.why(), bad.what(), {}};
+    }
+    return {{}, {}, std::move(pixels)};
   }
 
   struct way {

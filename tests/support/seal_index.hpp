@@ -1,14 +1,24 @@
 #pragma once
 
 #include "runtime/base/xxh3.hpp"
+#include "runtime/sources/index_files.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace leat::test {
+
+/// An index in memory, as readers adopt it.
+inline index_bytes held(std::vector<std::byte> index) {
+  const auto bytes = std::make_shared<std::vector<std::byte>>(std::move(index));
+  return {{bytes, bytes->data()}, bytes->size()};
+}
 
 /// Makes readers look into a forged index file: its magic and subject become those of a right one,
 /// and the checksums of its header and sections match their content.

@@ -1,13 +1,12 @@
 #include "tests/support/catch.hpp"
+#include "tests/support/random_text.hpp"
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/padded.hpp>
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <numeric>
-#include <random>
 #include <vector>
 
 namespace leat::padded_test {
@@ -50,9 +49,8 @@ TEST_CASE("no rows, no elements, and a multiple of nothing") {
 }
 
 TEST_CASE("random rows are the same, padded") {
-  const auto seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random{seed};
+  constexpr std::uint16_t filler = 0xFFFF;
+  test::seeded_random random;
   for (int i = 0; i < 200; ++i) {
     std::vector<std::uint64_t> offsets{0};
     for (auto rows = random() % 20; rows > 0; --rows)
@@ -61,13 +59,11 @@ TEST_CASE("random rows are the same, padded") {
     std::iota(values.begin(), values.end(), 1);
     const ragged_tensor_view<const std::uint16_t, 1> rows{{values.data(), {values.size()}},
                                                           offsets};
-    const auto x = padded(
-        rows, {.value = std::numeric_limits<std::uint16_t>::max(), .multiple = 1 + random() % 9});
+    const auto x = padded(rows, {.value = filler, .multiple = 1 + random() % 9});
     REQUIRE(x.view().extent(0) == rows.size());
     for (std::size_t r = 0; r < rows.size(); ++r)
       for (std::size_t k = 0; k < x.length(); ++k)
-        REQUIRE(x.view()(r, k)
-                == (k < rows[r].size() ? rows[r][k] : std::numeric_limits<std::uint16_t>::max()));
+        REQUIRE(x.view()(r, k) == (k < rows[r].size() ? rows[r][k] : filler));
   }
 }
 

@@ -1,21 +1,39 @@
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sample/source_access.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/support/expected_error.hpp"
 
-#include <leat/bad_sample.hpp>
 #include <leat/source.hpp>
 
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace leat::sample_test {
 namespace {
+
+/// A sample on its way into a row of ragged fields.
+struct ragged_fixture {
+  batch_layout layout;
+  std::vector<ragged_buffer> rows;
+  std::vector<std::byte*> dense;
+  std::vector<ragged_row> ragged;
+  row_target target;
+  sample x;
+
+  explicit ragged_fixture(const std::vector<field_layout>& fields)
+      : layout(fields), rows(fields.size()), dense(fields.size()) {
+    for (auto& row : rows)
+      ragged.push_back({.in = &row});
+    target = {&layout, dense, ragged};
+    begin();
+  }
+
+  void begin() { sample_access::reset(x, &target); }
+};
 
 /// A sample on its way into a batch row with the fields "f" (f32 [3]), "n" (i32) and "t" (bytes).
 struct row_fixture {
@@ -38,15 +56,15 @@ struct row_fixture {
   std::string text() const { return {reinterpret_cast<const char*>(t.data()), t.size()}; }
 };
 
-/// The text of the `bad_sample` that f throws, if any.
-template <class F>
-std::optional<std::pair<cause, std::string>> problem(F f) {
-  try {
-    f();
-  } catch (const bad_sample& x) {
-    return std::pair{x.why(), std::string{x.what()}};
-  }
-  return std::nullopt;
+std::pair<cause, std::string> wrong_shape(const std::string& text) {
+  return {cause::wrong_shape, text};
+}
+
+/// What the absence of a field is called in a sample that has others.
+std::pair<cause, std::string> missing(const std::string& name, const std::string& others) {
+  return {cause::missing_field, "field \"" + name + "\" is missing; the sample has " + others
+                                    + "; default_field@1(field=\"" + name
+                                    + "\", value=...) sets it"};
 }
 
 std::vector<int> ints(std::span<const int> x) {
@@ -122,9 +140,8 @@ TEST_CASE("sample: ragged fields of every type are read as tensors") {
   CHECK(x.type_of("wave") == dtype::f64);
   CHECK(x.view<double, 1>("wave")(1) == 0.5);
   CHECK(x.shape_of("none") == shape{0, 2, 3});
-  CHECK(problem([&] { x.view<float, 1>("boxes"); })
-        == std::pair{cause::wrong_shape,
-                     std::string{"field is boxes ragged f32 [4], asked for f32 of rank 1"}});
+  CHECK(bad_sample_of([&] { x.view<float, 1>("boxes"); })
+        == wrong_shape("field is boxes ragged f32 [4], asked for f32 of rank 1"));
   x.set("dense", 1);
   CHECK_FALSE(x.is_ragged("dense"));
   x.set("tokens", 1);
@@ -146,25 +163,22 @@ TEST_CASE("sample: bytes are ragged u8, however they were set") {
 TEST_CASE("sample: parts of an element, and elements without bytes, are not a ragged field") {
   sample x;
   const std::vector<int> five{1, 2, 3, 4, 5};
-  CHECK(problem([&] { x.set_ragged("a", five, {2}); })->first == cause::wrong_shape);
-  CHECK(problem([&] { x.set_ragged("a", five, {0}); })->first == cause::wrong_shape);
-  CHECK(problem([&] { x.make_ragged<int>("a", 1, {3, 0}); })->first == cause::wrong_shape);
+  CHECK(bad_sample_of([&] { x.set_ragged("a", five, {2}); })->first == cause::wrong_shape);
+  CHECK(bad_sample_of([&] { x.set_ragged("a", five, {0}); })->first == cause::wrong_shape);
+  CHECK(bad_sample_of([&] { x.make_ragged<int>("a", 1, {3, 0}); })->first == cause::wrong_shape);
   x.set_ragged("a", five);
   x.set_ragged("a", x.view<int, 1>("a").flat().subspan(1), {2}); // of itself
   CHECK(ints(x.view<int, 2>("a").flat()) == std::vector{2, 3, 4, 5});
 }
 
 TEST_CASE("sample: a ragged field goes only into a row of its type and element") {
-  batch_layout layout{{{.name = "v", .ragged = true, .type = dtype::f32, .dims = {2}}}};
-  ragged_buffer v;
-  std::vector<std::byte*> dense{nullptr};
-  std::vector<ragged_row> ragged{{.in = &v}};
-  const row_target target{&layout, dense, ragged};
-  sample x;
+  ragged_fixture row{{{.name = "v", .ragged = true, .type = dtype::f32, .dims = {2}}}};
+  auto& x = row.x;
+  const auto& v = row.rows[0];
   auto delivered = [&](auto set) {
-    sample_access::reset(x, &target);
+    row.begin();
     set();
-    return problem([&] { sample_access::deliver(x); });
+    return bad_sample_of([&] { sample_access::deliver(x); });
   };
   const std::vector<float> four{1, 2, 3, 4};
   CHECK_FALSE(delivered([&] { x.set_ragged("v", four, {2}); }));
@@ -172,15 +186,12 @@ TEST_CASE("sample: a ragged field goes only into a row of its type and element")
   CHECK_FALSE(delivered([&] { x.set_ragged("v", std::vector<float>{}, {2}); }));
   CHECK(v.size() == 0);
   CHECK(delivered([&] { x.set_ragged("v", four, {4}); })
-        == std::pair{cause::wrong_shape,
-                     std::string{"got v ragged f32 [4], the batch has v ragged f32 [2]"}});
+        == wrong_shape("got v ragged f32 [4], the batch has v ragged f32 [2]"));
   CHECK(delivered([&] { x.set_ragged("v", four); })->first == cause::wrong_shape);
   CHECK(delivered([&] { x.set("v", four, {2, 2}); })->first == cause::wrong_shape);
   CHECK(delivered([&] { x.set("v", "bytes"); })->first == cause::wrong_shape);
-  CHECK(delivered([&] {
-          x.set_ragged("v", std::vector<int>{1, 2}, {2});
-        })->first
-        == cause::wrong_shape);
+  const std::vector<int> ints{1, 2};
+  CHECK(delivered([&] { x.set_ragged("v", ints, {2}); })->first == cause::wrong_shape);
 }
 
 TEST_CASE("sample: a field that is set again has its new kind, and its old place") {
@@ -210,23 +221,17 @@ TEST_CASE("sample: an erased field is gone, and the others keep their content an
 
 TEST_CASE("sample: a missing field is named in the error, with those that exist") {
   sample x;
-  CHECK(problem([&] { x.bytes("jpg"); })
-        == std::pair{cause::missing_field,
-                     std::string{"field \"jpg\" is missing; the sample has none; "
-                                 "default_field@1(field=\"jpg\", value=...) sets it"}});
+  CHECK(bad_sample_of([&] { x.bytes("jpg"); }) == missing("jpg", "none"));
   x.set("cls", "1");
   x.set("png", "");
-  CHECK(problem([&] { x.get<int>("jpg"); })
-        == std::pair{cause::missing_field,
-                     std::string{"field \"jpg\" is missing; the sample has cls png; "
-                                 "default_field@1(field=\"jpg\", value=...) sets it"}});
+  CHECK(bad_sample_of([&] { x.get<int>("jpg"); }) == missing("jpg", "cls png"));
 }
 
 TEST_CASE("sample: a missing field whose ending is there says that keys end at the first dot") {
   const auto text_of = [](const char* have, const char* want) {
     sample x;
     x.set(have, "1");
-    return problem([&] { x.bytes(want); }).value().second;
+    return bad_sample_of([&] { x.bytes(want); }).value().second;
   };
   const std::string hint = "a key ends at the first dot";
   CHECK(text_of("05.png", "png").find(hint) != std::string::npos);
@@ -239,17 +244,16 @@ TEST_CASE("sample: a wrong type, rank or kind is named in the error, with what w
   sample x;
   x.set("n", std::int32_t{1});
   x.set("t", "text");
-  auto wrong = [](const char* text) { return std::pair{cause::wrong_shape, std::string{text}}; };
-  CHECK(problem([&] { x.get<float>("n"); }) == wrong("field is n i32 [], asked for f32 of rank 0"));
-  CHECK(problem([&] { x.view<std::int32_t, 1>("n"); })
-        == wrong("field is n i32 [], asked for i32 of rank 1"));
-  CHECK(problem([&] { x.get<std::uint8_t>("t"); })
-        == wrong("field is t bytes, asked for u8 of rank 0"));
+  CHECK(bad_sample_of([&] { x.get<float>("n"); })
+        == wrong_shape("field is n i32 [], asked for f32 of rank 0"));
+  CHECK(bad_sample_of([&] { x.view<std::int32_t, 1>("n"); })
+        == wrong_shape("field is n i32 [], asked for i32 of rank 1"));
+  CHECK(bad_sample_of([&] { x.get<std::uint8_t>("t"); })
+        == wrong_shape("field is t bytes, asked for u8 of rank 0"));
   const std::vector<int> three{1, 2, 3};
-  CHECK(problem([&] {
-          x.set<int>("v", three, {2, 2});
-        })
-        == wrong("field \"v\": got 3 elements for shape [2, 2]"));
+  const shape square{2, 2};
+  CHECK(bad_sample_of([&] { x.set<int>("v", three, square); })
+        == wrong_shape("field \"v\": got 3 elements for shape [2, 2]"));
   CHECK_FALSE(x.has("v"));
 }
 
@@ -308,22 +312,18 @@ TEST_CASE_METHOD(row_fixture, "sample: what the batch has is made in the batch")
 
 TEST_CASE(
     "sample: ragged fields that the batch has are made in the batch, and stay what they are") {
-  batch_layout layout{{{.name = "a", .ragged = true, .type = dtype::u16},
-                       {.name = "b", .ragged = true, .type = dtype::u16}}};
-  ragged_buffer a;
-  ragged_buffer b;
-  std::vector<std::byte*> dense{nullptr, nullptr};
-  std::vector<ragged_row> ragged{{.in = &a}, {.in = &b}};
-  const row_target target{&layout, dense, ragged};
-  sample x;
+  ragged_fixture row{{{.name = "a", .ragged = true, .type = dtype::u16},
+                      {.name = "b", .ragged = true, .type = dtype::u16}}};
+  auto& x = row.x;
+  const auto& a = row.rows[0];
+  const auto& b = row.rows[1];
   using tokens = std::vector<std::uint16_t>;
-  const auto numbers = [](const ragged_buffer& row) {
-    tokens result(row.size() / 2);
-    if (row.size() > 0) // memcpy takes no null
-      std::memcpy(result.data(), row.data(), row.size());
+  const auto numbers = [](const ragged_buffer& from) {
+    tokens result(from.size() / 2);
+    if (from.size() > 0) // memcpy takes no null
+      std::memcpy(result.data(), from.data(), from.size());
     return result;
   };
-  sample_access::reset(x, &target);
   x.set_ragged("a", tokens{1, 2, 3});
   CHECK(x.bytes("a").data() == a.data());
   // The row of one field becomes the content of another.
@@ -333,7 +333,7 @@ TEST_CASE(
   CHECK(numbers(a) == tokens{7});
   CHECK(numbers(b) == tokens{1, 2, 3});
   // A shorter row, one that is set again from its own content, and an empty one.
-  sample_access::reset(x, &target);
+  row.begin();
   x.set_ragged("a", tokens{});
   x.set_ragged("b", tokens{4, 5});
   x.set_ragged("b", x.view<std::uint16_t, 1>("b").flat().subspan(1));
@@ -341,32 +341,31 @@ TEST_CASE(
   CHECK(numbers(a).empty());
   CHECK(numbers(b) == tokens{5});
   // A field of another type is not made in the batch, and is refused.
-  sample_access::reset(x, &target);
+  row.begin();
   x.set_ragged("a", tokens{1});
   x.set_ragged("b", std::vector<int>{1});
   CHECK(x.bytes("b").data() != b.data());
-  CHECK(problem([&] { sample_access::deliver(x); })->first == cause::wrong_shape);
+  CHECK(bad_sample_of([&] { sample_access::deliver(x); })->first == cause::wrong_shape);
 }
 
 TEST_CASE("sample: a row behind others keeps to its place") {
-  batch_layout layout{{{.name = "a", .ragged = true, .type = dtype::u8}}};
-  ragged_buffer a;
-  std::vector<std::byte*> dense{nullptr};
+  ragged_fixture row{{{.name = "a", .ragged = true, .type = dtype::u8}}};
+  auto& x = row.x;
+  const auto& a = row.rows[0];
   std::string all;
-  sample x;
-  for (const std::string row : {"first", "", "the third is made elsewhere", "last"}) {
+  for (const std::string text : {"first", "", "the third is made elsewhere", "last"}) {
     std::size_t end = 99;
-    std::vector<ragged_row> ragged{{.in = &a, .begin = all.size(), .end = &end}};
-    const row_target target{&layout, dense, ragged};
-    sample_access::reset(x, &target);
-    x.set_ragged("a", std::span{reinterpret_cast<const std::uint8_t*>(row.data()), row.size()});
-    if (row.size() > 5) {
+    row.ragged[0].begin = all.size();
+    row.ragged[0].end = &end;
+    row.begin();
+    x.set_ragged("a", std::span{reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+    if (text.size() > 5) {
       CHECK(x.bytes("a").data() == a.data() + all.size());
-      x.set("a", row.substr(4)); // not in the batch
+      x.set("a", text.substr(4)); // not in the batch
     }
     CHECK(end == 99);
     sample_access::deliver(x);
-    all += row.size() > 5 ? row.substr(4) : row;
+    all += text.size() > 5 ? text.substr(4) : text;
     CHECK(end == all.size());
     CHECK(std::string{reinterpret_cast<const char*>(a.data()), a.size()} == all);
   }
@@ -400,20 +399,16 @@ TEST_CASE_METHOD(row_fixture, "sample: delivery copies into the batch what is el
 TEST_CASE_METHOD(row_fixture, "sample: delivery refuses a missing field and a wrong shape") {
   x.set("n", std::int32_t{8});
   x.set("t", "");
-  CHECK(problem([&] { sample_access::deliver(x); })
-        == std::pair{cause::missing_field,
-                     std::string{"field \"f\" is missing; the sample has n t; "
-                                 "default_field@1(field=\"f\", value=...) sets it"}});
+  const auto delivered = [&] { return bad_sample_of([&] { sample_access::deliver(x); }); };
+  CHECK(delivered() == missing("f", "n t"));
   x.make<float>("f", {2, 2});
-  CHECK(problem([&] { sample_access::deliver(x); })
-        == std::pair{cause::wrong_shape, std::string{"got f f32 [2, 2], the batch has f f32 [3]"}});
+  CHECK(delivered() == wrong_shape("got f f32 [2, 2], the batch has f f32 [3]"));
   x.set("f", "bytes");
-  CHECK(problem([&] { sample_access::deliver(x); })
-        == std::pair{cause::wrong_shape, std::string{"got f bytes, the batch has f f32 [3]"}});
+  CHECK(delivered() == wrong_shape("got f bytes, the batch has f f32 [3]"));
   x.make<std::int64_t>("f", {3});
-  CHECK(problem([&] { sample_access::deliver(x); })->second
-        == "got f i64 [3], the batch has f f32 [3]; for one type: cast@1(field=\"f\", "
-           "type=\"f32\"), or json_lines(..., types=[\"f:f32\"])");
+  CHECK(delivered()
+        == wrong_shape("got f i64 [3], the batch has f f32 [3]; for one type: cast@1(field=\"f\", "
+                       "type=\"f32\"), or json_lines(..., types=[\"f:f32\"])"));
 }
 
 TEST_CASE_METHOD(row_fixture, "sample: borrowed bytes are not copied before delivery") {
@@ -488,7 +483,6 @@ TEST_CASE("sample: bytes read are counted once") {
   CHECK(sample_access::take_bytes_read(x) == 0);
 }
 
-} // namespace
 TEST_CASE("a sample that owns its bytes holds nothing that it had borrowed from") {
   class block final : public payload {
   public:
@@ -506,4 +500,5 @@ TEST_CASE("a sample that owns its bytes holds nothing that it had borrowed from"
   REQUIRE(x.text("text") == "ab");
 }
 
+} // namespace
 } // namespace leat::sample_test

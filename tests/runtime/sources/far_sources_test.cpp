@@ -1,6 +1,5 @@
 // Sources over a store whose reads end later, in any order, in pieces, or not at all.
 
-#include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/folder/folder_source.hpp"
 #include "runtime/sources/lines/line_format.hpp"
 #include "runtime/sources/lines/line_source.hpp"
@@ -8,13 +7,15 @@
 #include "runtime/sources/tar/tar_stream_source.hpp"
 #include "runtime/sources/tokens/token_source.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/expected_error.hpp"
 #include "tests/support/far_store.hpp"
+#include "tests/support/in_threads.hpp"
 #include "tests/support/megatron_writer.hpp"
 #include "tests/support/npy_writer.hpp"
-#include "tests/support/stream_reading.hpp"
+#include "tests/support/random_text.hpp"
+#include "tests/support/source_reading.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
 
 #include <leat/stored_source.hpp>
 
@@ -22,28 +23,14 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <random>
 #include <thread>
 
 namespace leat::far_sources_test {
 namespace {
 
 namespace fs = std::filesystem;
-using test::far_store;
-using test::files_in;
-using test::read_record;
-using test::read_unit;
-using test::stream_sample;
-using test::tar_writer;
-using test::temporary_directory;
+using namespace leat::test;
 using samples = std::vector<stream_sample>;
-
-std::string random_bytes(std::mt19937_64& random, std::size_t size) {
-  std::string x(size, '\0');
-  for (auto& c : x)
-    c = static_cast<char>(random());
-  return x;
-}
 
 /// Shards with members near to and far from each other, of all sizes, including 0.
 void write_shards(const temporary_directory& dir, std::mt19937_64& random) {
@@ -80,10 +67,9 @@ void write_tokens(const temporary_directory& dir, std::mt19937_64& random) {
   for (const std::string name : {"a", "b"}) {
     tar_writer::write(dir / (name + ".tokens"), random_bytes(random, 4 * (random() % 9000)));
     const auto rows = random() % 20;
-    tar_writer::write(dir / (name + ".npy"),
-                      test::npy_bytes("<i4", "(" + std::to_string(rows) + ", 700)",
-                                      random_bytes(random, rows * 2800)));
-    test::megatron_writer documents{dtype::i32};
+    tar_writer::write(dir / (name + ".npy"), npy_bytes("<i4", "(" + std::to_string(rows) + ", 700)",
+                                                       random_bytes(random, rows * 2800)));
+    megatron_writer documents{dtype::i32};
     for (auto n = random() % 30; n > 0; --n)
       documents.document({random_bytes(random, 4 * (random() % 3000))});
     documents.save(dir / name);
@@ -119,93 +105,30 @@ line_source lines_of(file_set files, bool is_json = false) {
   return {"lines", std::move(files), 2, is_json ? json_object_lines() : text_lines()};
 }
 
-stream_sample fields_of(const sample& from) {
-  stream_sample x;
-  for (const auto& name : from.fields())
-    x.fields.emplace_back(name, from.text(name));
-  return x;
-}
-
-stream_sample read_one(const source& data, std::uint64_t record, sample& into,
-                       const std::stop_token& stop = {}) {
-  sample_access::reset(into, nullptr);
-  sample_access::read_with(into, stop);
-  data.read(record, into);
-  auto x = fields_of(into);
-  data.append_id(record, x.id);
-  return x;
-}
-
-samples read_all(const source& data) {
-  samples all;
-  sample into;
-  for (std::uint64_t i = 0; i < data.size(); ++i)
-    all.push_back(read_one(data, i, into));
-  return all;
-}
-
-/// The bytes of a record, which arrive concurrently with those of others.
-class fetched {
-public:
-  fetched(stored_objects& from, std::vector<extent> extents)
-      : from_(from), extents_(std::move(extents)) {
-    std::size_t size = 0;
-    for (const auto& x : extents_)
-      size += static_cast<std::size_t>(x.size);
-    bytes.resize(size);
-  }
-
+/// The bytes of a record, or why there are none.
+struct fetched {
   std::vector<std::byte> bytes;
-  std::shared_ptr<const error> failure;
-
-  /// Calls `done` once all bytes are there, or will never be.
-  void begin(std::function<void()> done) {
-    std::vector<read_part> parts;
-    std::size_t at = 0;
-    for (const auto& x : extents_) {
-      const auto skip = std::min<std::size_t>(landed_ - std::min(landed_, at), x.size);
-      if (skip < x.size || x.size == 0)
-        parts.push_back(
-            {x.file, x.offset + skip,
-             std::span{bytes}.subspan(at + skip, static_cast<std::size_t>(x.size) - skip)});
-      at += static_cast<std::size_t>(x.size);
-    }
-    from_.read(parts,
-               [this, done](read_result x) {
-                 failure = x.failure;
-                 landed_ += x.bytes;
-                 if (failure || x.bytes == 0 || landed_ == bytes.size())
-                   done();
-                 else
-                   begin(done);
-               },
-               {});
-  }
-  bool is_whole() const { return !failure && landed_ == bytes.size(); }
-
-private:
-  stored_objects& from_;
-  const std::vector<extent> extents_;
-  std::size_t landed_ = 0;
+  std::optional<error> failure;
 };
 
-/// Fetches many records ahead, all at once.
-std::vector<std::unique_ptr<fetched>> fetch_all(stored_objects& from,
-                                                std::vector<std::vector<extent>> records) {
-  std::vector<std::unique_ptr<fetched>> all;
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::size_t ended = 0;
-  for (auto& x : records)
-    all.push_back(std::make_unique<fetched>(from, std::move(x)));
-  for (const auto& x : all)
-    x->begin([&] {
-      const std::lock_guard lock{mutex};
-      ++ended;
-      changed.notify_all();
-    });
-  std::unique_lock lock{mutex};
-  changed.wait(lock, [&] { return ended == all.size(); });
+/// Fetches many records ahead, several at once.
+std::vector<fetched> fetch_all(stored_objects& from,
+                               const std::vector<std::vector<extent>>& records) {
+  std::vector<fetched> all(records.size());
+  in_threads(8, [&](std::size_t t) {
+    for (auto i = t; i < records.size(); i += 8) {
+      auto& bytes = all[i].bytes;
+      for (const auto& x : records[i])
+        bytes.resize(bytes.size() + x.size);
+      std::vector<read_part> parts;
+      std::size_t at = 0;
+      for (const auto& x : records[i]) {
+        parts.push_back({x.file, x.offset, std::span{bytes}.subspan(at, x.size)});
+        at += x.size;
+      }
+      all[i].failure = problem_of([&] { read_now(from, parts); });
+    }
+  });
   return all;
 }
 
@@ -222,9 +145,9 @@ samples fetched_samples(const stored_source& data) {
   const auto bytes = fetch_all(data.objects(), places_in(data));
   sample into;
   for (std::uint64_t i = 0; i < data.size(); ++i) {
-    REQUIRE(bytes[i]->is_whole());
+    REQUIRE_FALSE(bytes[i].failure);
     sample_access::reset(into, nullptr);
-    data.decode(i, bytes[i]->bytes, into);
+    data.decode(i, bytes[i].bytes, into);
     all.push_back(fields_of(into));
     data.append_id(i, all.back().id);
   }
@@ -243,15 +166,11 @@ void check_place(const stream_source& data, const stream_record& record, const s
 /// Reads with several threads at once, each its share.
 samples read_by_threads(const source& data) {
   samples all(data.size());
-  std::vector<std::thread> threads;
-  for (std::uint64_t t = 0; t < 3; ++t)
-    threads.emplace_back([&, t] {
-      sample into;
-      for (auto i = t; i < data.size(); i += 3)
-        all[i] = read_one(data, i, into);
-    });
-  for (auto& x : threads)
-    x.join();
+  in_threads(3, [&](std::uint64_t t) {
+    sample into;
+    for (auto i = t; i < data.size(); i += 3)
+      all[i] = read_one(data, i, into);
+  });
   return all;
 }
 
@@ -303,8 +222,7 @@ std::vector<stream_record> all_records(const stream_source& data) {
 void check_stream(const stream_source& near, const stream_source& far) {
   const auto records = all_records(near);
   const auto again = all_records(far);
-  REQUIRE(
-      std::equal(records.begin(), records.end(), again.begin(), again.end(), test::same_record));
+  REQUIRE(std::equal(records.begin(), records.end(), again.begin(), again.end(), same_record));
   samples want;
   for (const auto& x : records)
     want.push_back(read_record(near, x));
@@ -359,14 +277,15 @@ TEST_CASE("far store: a failing read names file and offset, and no other record 
     stream_sample got;
     const auto problem = problem_of([&] { got = read_one(*far, i, into); });
     REQUIRE(problem.has_value() == (i % 3 == 0));
-    CHECK(ahead[i]->is_whole() == !problem);
+    REQUIRE(problem.has_value() == ahead[i].failure.has_value());
     if (!problem) {
       CHECK(got == want[i]);
       continue;
     }
-    CHECK(problem->details().file == near->objects().name(places[i][0].file));
-    CHECK(problem->details().offset == places[i][0].offset);
-    CHECK(ahead[i]->failure->details().offset == places[i][0].offset);
+    for (const auto& x : {problem, ahead[i].failure}) {
+      CHECK(x->details().file == near->objects().name(places[i][0].file));
+      CHECK(x->details().offset == places[i][0].offset);
+    }
   }
   fails = false;
   CHECK(read_all(*far) == want);
@@ -381,13 +300,12 @@ TEST_CASE("far store: an object that ends too early is torn, however short the a
     fs::copy_file(dir / "a.tar", dir / "whole");
     fs::resize_file(dir / "a.tar", 1000);
     sample into;
-    const auto problem = problem_of([&] { read_one(*data, 0, into); }).value();
-    CHECK(problem.code() == errc::torn_file);
-    CHECK(problem.details().file == dir / "a.tar");
-    CHECK(problem.details().offset == 0);
-    CHECK(problem.details().got == "the end of the file after 1000 bytes of it");
-    CHECK(problem.details().needed
-          == "1112 bytes: the file has become shorter since it was opened");
+    check_error([&] { read_one(*data, 0, into); },
+                {.code = errc::torn_file,
+                 .file = dir / "a.tar",
+                 .offset = 0,
+                 .got = "the end of the file after 1000 bytes of it",
+                 .needed = "1112 bytes: the file has become shorter since it was opened"});
     fs::rename(dir / "whole", dir / "a.tar");
   }
 }
@@ -445,10 +363,8 @@ TEST_CASE("a program's own source says where records lie, and leat reads them") 
                             {"right", std::string(2, static_cast<char>('0' + i))}}});
     CHECK(sample_access::take_bytes_read(into) == 5);
   }
-  const auto past = problem_of([&] { read_one(data, 5, into); }).value();
-  CHECK(past.code() == errc::torn_file);
-  CHECK(past.details().file == dir / "left");
-  CHECK(past.details().offset == 15);
+  check_error([&] { read_one(data, 5, into); },
+              {.code = errc::torn_file, .file = dir / "left", .offset = 15});
   fs::remove(dir / "right");
   const halves gone{{dir / "left", dir / "right"}};
   CHECK(code_of([&] { read_one(gone, 0, into); }) == errc::not_found);

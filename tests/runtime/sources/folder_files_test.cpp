@@ -2,19 +2,19 @@
 #include "runtime/sources/folder/folder_files.hpp"
 #include "runtime/sources/folder/folder_index.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/expected_error.hpp"
 #include "tests/support/linear_pipeline.hpp"
+#include "tests/support/seal_index.hpp"
 #include "tests/support/stream_reading.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
 
-#include <leat/error.hpp>
 #include <leat/pipeline_facts.hpp>
 #include <leat/sources.hpp>
 #include <leat/streams.hpp>
 
 #include <sys/stat.h>
 
-#include <cstring>
 #include <filesystem>
 
 namespace leat::folder_files_test {
@@ -111,9 +111,8 @@ TEST_CASE("rows that were indexed with hidden images are not those of the images
   auto older = files->images;
   older.insert(older.begin(), {.path = "cat/._0.jpg", .bytes = 3, .label = 0, .mtime_ns = 1});
   const auto adopted = [&](std::span<const image_file> images) {
-    const auto bytes = std::make_shared<std::vector<std::byte>>(
-        folder_index::write(images, std::vector<std::vector<std::byte>>(images.size())));
-    return folder_index::adopt({{bytes, bytes->data()}, bytes->size()}, files->images);
+    const std::vector<std::vector<std::byte>> places(images.size());
+    return folder_index::adopt(held(folder_index::write(images, places)), files->images);
   };
   CHECK(adopted(files->images));
   CHECK_FALSE(adopted(older));
@@ -170,13 +169,8 @@ TEST_CASE("what a source passes over is said once, in one notice, and is a fact 
 
 TEST_CASE("a folder without an image says what it has instead") {
   const made_folder x{{"a/0.gif", "a/1.gif"}};
-  try {
-    list_folder(x.path());
-    FAIL("no error");
-  } catch (const error& problem) {
-    CHECK(problem.code() == errc::not_found);
-    CHECK(problem.details().got.find("2 files that are no .jpg") != std::string::npos);
-  }
+  check_error([&] { list_folder(x.path()); },
+              {.code = errc::not_found, .got_has = "2 files that are no .jpg"});
 }
 
 TEST_CASE("links of a pattern that lead nowhere are said by every source of files") {

@@ -1,11 +1,9 @@
 #include "runtime/sources/index_sections.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/seal_index.hpp"
-#include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <cstring>
-#include <memory>
 
 namespace leat::index_sections_test {
 
@@ -30,8 +28,7 @@ bytes some_index() {
 }
 
 std::optional<index_sections> adopt(const bytes& of, const hash128& of_subject = subject) {
-  const auto held = std::make_shared<bytes>(of);
-  return index_sections::adopt({{held, held->data()}, held->size()}, of_subject);
+  return index_sections::adopt(test::held(of), of_subject);
 }
 
 std::string read(const index_tail& x) {

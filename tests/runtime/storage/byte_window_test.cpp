@@ -1,10 +1,11 @@
 #include "runtime/storage/byte_window.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/memory_stream.hpp"
+#include "tests/support/random_text.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -14,32 +15,17 @@ namespace leat::byte_window_test {
 namespace {
 
 /// Gives bytes in memory in pieces of random sizes.
-class text_stream final : public byte_stream {
+class text_stream final : public test::memory_stream {
 public:
-  text_stream(std::string_view text, std::uint64_t seed) : text_(text), random_(seed) {}
+  using memory_stream::memory_stream;
 
   std::size_t read(std::span<std::byte> into) override {
-    auto n = std::min(into.size(), text_.size() - static_cast<std::size_t>(at_));
-    if (n > 0)
-      n = 1 + random_() % n;
-    std::copy_n(std::as_bytes(std::span{text_}).begin() + static_cast<std::ptrdiff_t>(at_), n,
-                into.begin());
-    at_ += n;
-    return n;
+    return memory_stream::read(into.empty() ? into : into.first(1 + random_() % into.size()));
   }
-  std::uint64_t offset() const override { return at_; }
 
 private:
-  std::string_view text_;
-  std::mt19937_64 random_;
-  std::uint64_t at_ = 0;
+  std::mt19937 random_;
 };
-
-std::string random_text(std::mt19937_64& random, std::size_t size) {
-  std::string text(size, '\0');
-  std::generate(text.begin(), text.end(), [&] { return static_cast<char>(random()); });
-  return text;
-}
 
 std::shared_ptr<shared_bytes_pool> blocks() {
   return std::make_shared<shared_bytes_pool>(4);
@@ -51,11 +37,9 @@ bool is_part_of(const shared_bytes& held, std::string_view text) {
 }
 
 TEST_CASE("what a window shares stays as it was, wherever the window goes on") {
-  const auto seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937_64 random{seed};
-  const auto text = random_text(random, 20'000);
-  byte_window window{"x", std::make_unique<text_stream>(text, seed), 100, blocks()};
+  test::seeded_random random;
+  const auto text = test::random_bytes(random, 20'000);
+  byte_window window{"x", std::make_unique<text_stream>(text), 100, blocks()};
   std::vector<std::shared_ptr<const shared_bytes>> kept;
   for (std::uint64_t at = 0; at < text.size();) {
     const auto held = window.from(at, random() % 300);
@@ -71,17 +55,16 @@ TEST_CASE("what a window shares stays as it was, wherever the window goes on") {
       kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(random() % kept.size()));
     REQUIRE(
         std::all_of(kept.begin(), kept.end(), [&](const auto& x) { return is_part_of(*x, text); }));
-    at += random() % 200;
-    at = std::min<std::uint64_t>(at, text.size());
+    at = std::min<std::uint64_t>(at + random() % 200, text.size());
     window.forget_before(at);
   }
 }
 
 TEST_CASE("threads that are done with shared bytes give the memory back while others read on") {
-  std::mt19937_64 random{7};
-  const auto text = random_text(random, 400'000);
+  std::mt19937 random{7};
+  const auto text = test::random_bytes(random, 400'000);
   auto window =
-      std::make_unique<byte_window>("x", std::make_unique<text_stream>(text, 7), 1000, blocks());
+      std::make_unique<byte_window>("x", std::make_unique<text_stream>(text), 1000, blocks());
   std::vector<std::jthread> readers;
   std::atomic<int> wrong{0};
   for (std::uint64_t at = 0; at < text.size(); at += 10'000) {

@@ -1,29 +1,26 @@
+#include "runtime/sources/live/standard_input.hpp"
 #include "runtime/storage/descriptor_budget.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/child_status.hpp"
+#include "tests/support/expected_error.hpp"
 #include "tests/support/open_names.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <deque>
-#include <functional>
 #include <string>
 #include <thread>
-#include <vector>
 
 namespace leat::descriptor_budget_test {
 namespace {
 
-using test::open_names;
-using test::tar_writer;
-using test::temporary_directory;
+using namespace leat::test;
 
 std::atomic<std::uint64_t> limit = 0;
 
@@ -34,9 +31,7 @@ std::uint64_t limit_now() noexcept {
 /// Files "a" to "l" in a budget of a process that may have `limit` descriptors.
 class kept_letters {
 public:
-  explicit kept_letters(std::uint64_t of_process,
-                        descriptor_budget::limit_function asked = limit_now)
-      : budget(asked) {
+  explicit kept_letters(std::uint64_t of_process) {
     limit = of_process;
     for (const char x : letters)
       tar_writer::write(path(x), {&x, 1});
@@ -68,22 +63,12 @@ public:
   }
 
   static constexpr std::string_view letters = "abcdefghijkl";
-  descriptor_budget budget;
+  descriptor_budget budget{limit_now};
 
 private:
   temporary_directory at_;
   std::array<kept_file, letters.size()> files_;
 };
-
-/// Runs a check in a child process, whose limits may be changed.
-bool in_child(const std::function<bool()>& is_well) {
-  const auto child = ::fork();
-  if (child == 0)
-    ::_exit(is_well() ? 0 : 1);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 TEST_CASE("descriptor budget: half of what the process may have, at most 32,768") {
   const kept_letters x{1024};
@@ -229,44 +214,69 @@ void take_all(std::deque<file_descriptor>& into, rlim_t most) {
 TEST_CASE("descriptors: where there are none left, files that are only kept make room, once") {
   temporary_directory at;
   tar_writer::write(at / "x", "x");
-  CHECK(in_child([&] {
-    auto& budget = process_descriptors();
+  const auto status = status_of_child([&] {
     kept_file kept;
-    {
-      descriptor_budget::reading right{budget, kept};
-      right.keep(file_descriptor::open(at / "x"));
-    }
+    descriptor_budget::reading{process_descriptors(), kept}.keep(file_descriptor::open(at / "x"));
     std::deque<file_descriptor> others;
     take_all(others, 64);
     int calls = 0;
-    const auto file = opened([&] {
+    const auto open = [&] {
       ++calls;
       return ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    });
-    const auto none = opened([&] {
-      ++calls;
-      return ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    });
-    return file && !none && errno == EMFILE && calls == 3;
-  }));
+    };
+    const auto file = opened(open);
+    return file && !opened(open) && errno == EMFILE && calls == 3 ? 0 : 1;
+  });
+  CHECK(status == 0);
 }
 
 TEST_CASE("descriptors: where there are none left, the error names the limit") {
-  CHECK(in_child([] {
+  const auto status = status_of_child([] {
     // A sanitizer needs a pipe to look at the first error, and none for later ones.
     (void)code_of([] { (void)file_descriptor::open("/proc/none"); });
     std::deque<file_descriptor> others;
     take_all(others, 64);
-    try {
-      file_descriptor::open("/proc/self/status");
-    } catch (const error& x) {
-      return x.code() == errc::no_resources && x.details().file == "/proc/self/status"
-             && x.details().got == "Too many open files: this process may have 64 (ulimit -n)"
-             && x.details().needed
-                    == "a readable file, and a higher limit: the hard one, too, is 64";
-    }
-    return false;
-  }));
+    const auto x = problem_of([] { file_descriptor::open("/proc/self/status"); });
+    return x && x->code() == errc::no_resources && x->details().file == "/proc/self/status"
+                   && x->details().got
+                          == "Too many open files: this process may have 64 (ulimit -n)"
+                   && x->details().needed
+                          == "a readable file, and a higher limit: the hard one, too, is 64"
+               ? 0
+               : 1;
+  });
+  CHECK(status == 0);
+}
+
+TEST_CASE("descriptors: no file of ours becomes standard input, output or error") {
+  const auto status = status_of_child([] {
+    for (const int closed : {0, 1, 2})
+      ::close(closed);
+    const auto a = file_descriptor::open("/proc/self/exe");
+    const file_descriptor b{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
+    const file_descriptor c{::dup(a.get())};
+    for (const auto* x : {&a, &b, &c})
+      if (x->get() <= STDERR_FILENO || (::fcntl(x->get(), F_GETFD) & FD_CLOEXEC) == 0)
+        return 1;
+    for (const int closed : {0, 1, 2})
+      if (::fcntl(closed, F_GETFD) >= 0)
+        return 2; // what was moved is closed where it was
+    return 0;
+  });
+  CHECK(status == 0);
+}
+
+TEST_CASE("descriptors: standard input that is closed, or not for reading, is an error at once") {
+  for (const bool is_open : {false, true}) {
+    CAPTURE(is_open);
+    const auto status = status_of_child([&] {
+      ::close(STDIN_FILENO);
+      if (is_open)
+        (void)::open("/dev/null", O_WRONLY);
+      return code_of([] { (void)standard_input_lines()->begin(); }) == errc::io ? 0 : 1;
+    });
+    CHECK(status == 0);
+  }
 }
 
 } // namespace

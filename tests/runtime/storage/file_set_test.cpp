@@ -1,10 +1,8 @@
 #include "runtime/storage/file_set.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/expected_error.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
-
-#include <leat/error.hpp>
 
 #include <sys/stat.h>
 
@@ -12,8 +10,7 @@
 
 namespace leat::file_set_test {
 
-using test::tar_writer;
-using test::temporary_directory;
+using namespace leat::test;
 
 namespace {
 
@@ -113,21 +110,14 @@ TEST_CASE("a pattern without a file is named") {
   CHECK(code_of({dir / "no*"}) == errc::not_found);
   CHECK(code_of({dir.path()}) == errc::invalid_argument);
   CHECK(code_of({}) == errc::invalid_argument);
-  try {
-    find_files({dir / "{0..1}.tar"}, "test");
-    FAIL("no error");
-  } catch (const error& x) {
-    CHECK(x.details().file == dir / "1.tar");
-    CHECK(x.details().got.find("no file that matches") != std::string::npos);
-    CHECK(x.details().needed == "at least one file");
-  }
-  try {
-    touch(dir / "data [v2]/0.tar");
-    find_files({dir / "data [v2]/*.tar"}, "test");
-    FAIL("no error");
-  } catch (const error& x) {
-    CHECK(x.details().needed.find("\"[[]\"") != std::string::npos);
-  }
+  check_error([&] { find_files({dir / "{0..1}.tar"}, "test"); },
+              {.code = errc::not_found,
+               .file = dir / "1.tar",
+               .needed = "at least one file",
+               .got_has = "no file that matches"});
+  touch(dir / "data [v2]/0.tar");
+  check_error([&] { find_files({dir / "data [v2]/*.tar"}, "test"); },
+              {.code = errc::not_found, .needed_has = "\"[[]\""});
   CHECK(find_files({dir / "data [[]v2]/*.tar"}, "test").paths.size() == 1);
 }
 

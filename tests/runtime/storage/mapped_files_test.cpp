@@ -3,6 +3,8 @@
 #include "runtime/storage/mapped_files.hpp"
 #include "runtime/storage/read_now.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/child_status.hpp"
+#include "tests/support/in_threads.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
@@ -10,7 +12,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,8 +19,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -28,8 +27,7 @@
 namespace leat::mapped_files_test {
 namespace {
 
-using test::tar_writer;
-using test::temporary_directory;
+using namespace leat::test;
 
 constexpr std::size_t page = 4096;
 
@@ -61,18 +59,6 @@ private:
   std::size_t size_;
 };
 
-/// The exit status of a child that does this.
-int status_after(const std::function<void()>& work) {
-  const auto child = ::fork();
-  if (child == 0) {
-    work();
-    ::_exit(1);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  return status;
-}
-
 /// Installs the handler.
 void copy_something() {
   std::vector<std::byte> from(3 * page);
@@ -87,40 +73,39 @@ void own_handler(int) {
 
 // This must be the first test: no copy has been made before it in this process.
 TEST_CASE("mapped files: signals from elsewhere go where they went before") {
-  const auto by_default = status_after([] {
-    ::signal(SIGBUS, SIG_DFL); // sanitizers have a handler of their own
-    copy_something();
-    ::raise(SIGBUS);
-  });
+  const auto raised_under = [](void (*handler)(int)) {
+    return status_of_child([&] {
+      ::signal(SIGBUS, handler);
+      copy_something();
+      return ::raise(SIGBUS);
+    });
+  };
+  const auto by_default = raised_under(SIG_DFL); // sanitizers have a handler of their own
   REQUIRE(WIFSIGNALED(by_default));
   CHECK(WTERMSIG(by_default) == SIGBUS);
-  const auto to_own = status_after([] {
-    ::signal(SIGBUS, own_handler);
-    copy_something();
-    ::raise(SIGBUS);
-  });
+  const auto to_own = raised_under(own_handler);
   REQUIRE(WIFEXITED(to_own));
   CHECK(WEXITSTATUS(to_own) == 42);
   const temporary_directory dir;
   tar_writer::write(dir / "x", random_bytes(page));
-  const auto by_access = status_after([&] {
+  const auto by_access = status_of_child([&] {
     const mapped map{dir / "x", page};
     ::signal(SIGBUS, SIG_DFL);
     copy_something();
     std::filesystem::resize_file(dir / "x", 0);
-    static_cast<void>(*static_cast<const volatile std::byte*>(map.bytes().data()));
+    return static_cast<int>(*static_cast<const volatile std::byte*>(map.bytes().data()));
   });
   REQUIRE(WIFSIGNALED(by_access));
   CHECK(WTERMSIG(by_access) == SIGBUS);
 }
 
 TEST_CASE("mapped files: a handler that was installed since is noticed") {
-  const auto status = status_after([] {
+  const auto status = status_of_child([] {
     copy_something();
     if (!copies_are_guarded())
-      ::_exit(3);
+      return 3;
     ::signal(SIGBUS, own_handler);
-    ::_exit(copies_are_guarded() ? 4 : 0);
+    return copies_are_guarded() ? 4 : 0;
   });
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
@@ -222,7 +207,7 @@ TEST_CASE("mapped files: a file that is cut short while threads read it ends no 
     const auto objects = map_files({dir / "x"}, pattern);
     std::atomic<int> wrong = 0;
     std::atomic<int> begun = 0;
-    std::vector<std::thread> threads;
+    std::vector<std::jthread> threads;
     for (unsigned t = 0; t < 3; ++t)
       threads.emplace_back([&, t] {
         std::mt19937_64 random{t};
@@ -241,8 +226,7 @@ TEST_CASE("mapped files: a file that is cut short while threads read it ends no 
     while (begun < 30)
       std::this_thread::yield();
     std::filesystem::resize_file(dir / "x", 1000);
-    for (auto& x : threads)
-      x.join();
+    threads.clear();
     CHECK(wrong == 0);
   }
 }
@@ -275,22 +259,17 @@ TEST_CASE("mapped files: of many that are read through, only the last ones stay 
     CAPTURE(reads);
     const auto objects = map_files(names, read_pattern::sequential);
     std::atomic<int> wrong = 0;
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 3; ++t)
-      threads.emplace_back([&] {
-        std::vector<std::byte> into(page);
-        for (std::size_t i = 0; i < files; ++i) {
-          const auto bytes = random_bytes(3 * page + i);
-          for (int k = 0; k < reads; ++k) {
-            const auto offset = static_cast<std::size_t>(k) % 5 * 400;
-            read_now(*objects, i, offset, into);
-            if (std::memcmp(into.data(), bytes.data() + offset, page) != 0)
-              ++wrong;
-          }
+    in_threads(3, [&](unsigned) {
+      std::vector<std::byte> into(page);
+      for (std::size_t i = 0; i < files; ++i) {
+        const auto bytes = random_bytes(3 * page + i);
+        for (int k = 0; k < reads; ++k) {
+          const auto offset = static_cast<std::size_t>(k) % 5 * 400;
+          read_now(*objects, i, offset, into);
+          wrong += std::memcmp(into.data(), bytes.data() + offset, page) == 0 ? 0 : 1;
         }
-      });
-    for (auto& x : threads)
-      x.join();
+      }
+    });
     CHECK(wrong == 0);
     const auto mapped = mapped_kilobytes(dir.path()).size();
     CHECK(mapped >= 1);

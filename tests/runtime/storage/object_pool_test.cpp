@@ -1,9 +1,9 @@
 #include "runtime/storage/object_pool.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/in_threads.hpp"
 
 #include <atomic>
 #include <memory>
-#include <thread>
 #include <vector>
 
 namespace leat::object_pool_test {
@@ -77,16 +77,10 @@ TEST_CASE("object_pool: objects outlive the pool, and are freed with the last of
 TEST_CASE("object_pool: many threads never have the same object at once") {
   const auto pool = std::make_shared<counted_pool>(3);
   std::atomic<int> shared{0};
-  {
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < 4; ++t)
-      threads.emplace_back([&] {
-        for (int i = 0; i < 2000; ++i) {
-          const auto x = pool->take();
-          shared += x->users.fetch_add(1) == 0 ? 0 : 1;
-        }
-      });
-  }
+  test::in_threads(4, [&](unsigned) {
+    for (int i = 0; i < 2000; ++i)
+      shared += pool->take()->users.fetch_add(1) == 0 ? 0 : 1;
+  });
   REQUIRE(shared == 0);
   REQUIRE(counted::alive <= 3);
 }

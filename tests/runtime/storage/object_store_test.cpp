@@ -2,10 +2,11 @@
 #include "runtime/storage/local_store.hpp"
 #include "runtime/storage/read_now.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/expected_error.hpp"
 #include "tests/support/far_store.hpp"
+#include "tests/support/random_text.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
 
 #include <sys/stat.h>
 
@@ -21,9 +22,7 @@ namespace leat::object_store_test {
 namespace {
 
 namespace fs = std::filesystem;
-using test::far_store;
-using test::tar_writer;
-using test::temporary_directory;
+using namespace leat::test;
 
 /// Files of known content.
 struct known_files {
@@ -34,9 +33,7 @@ struct known_files {
   explicit known_files(std::mt19937_64& random) {
     for (int i = 0; i < 4; ++i) {
       names.push_back(dir / std::to_string(i));
-      contents.emplace_back(random() % 3000, '\0');
-      for (auto& c : contents.back())
-        c = static_cast<char>(random());
+      contents.push_back(random_bytes(random, random() % 3000));
       tar_writer::write(names.back(), contents.back());
     }
   }
@@ -73,15 +70,12 @@ void check_random_parts(const known_files& files, stored_objects& from, std::mt1
   }
   for (std::size_t i = 0; i < parts.size(); ++i)
     parts[i].into = std::as_writable_bytes(std::span{got[i]});
-  const auto problem = problem_of([&] { read_now(from, parts); });
-  REQUIRE(problem.has_value() == torn.has_value());
-  if (!torn) {
-    CHECK(got == want);
-    return;
-  }
-  CHECK(problem->code() == errc::torn_file);
-  CHECK(problem->details().file == files.names[torn->object]);
-  CHECK(problem->details().offset == torn->offset);
+  if (torn)
+    return check_error(
+        [&] { read_now(from, parts); },
+        {.code = errc::torn_file, .file = files.names[torn->object], .offset = torn->offset});
+  read_now(from, parts);
+  CHECK(got == want);
 }
 
 TEST_CASE("stores: parts of several objects read together are what lies there, or torn") {
@@ -199,10 +193,8 @@ TEST_CASE("stores: a folder lists what lies in it, and links as links") {
   CHECK(local_store().stat(dir / "pipe").is == object_kind::other);
   for (const auto* name : {"lost", "circle", "nowhere"})
     CHECK(code_of([&] { local_store().stat(dir / name); }) == errc::not_found);
-  const auto problem = problem_of([&] { local_store().list(dir / "nowhere", [](auto) {}); });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::not_found);
-  CHECK(problem->details().file == dir / "nowhere");
+  check_error([&] { local_store().list(dir / "nowhere", [](auto) {}); },
+              {.code = errc::not_found, .file = dir / "nowhere"});
 }
 
 } // namespace

@@ -1,10 +1,11 @@
 #include "runtime/storage/open_files.hpp"
 #include "runtime/storage/read_now.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/expected_error.hpp"
+#include "tests/support/in_threads.hpp"
 #include "tests/support/open_names.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -16,16 +17,13 @@
 #include <set>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace leat::open_files_test {
 namespace {
 
 namespace fs = std::filesystem;
-using test::open_names;
-using test::tar_writer;
-using test::temporary_directory;
+using namespace leat::test;
 using texts = std::vector<std::string>;
 
 /// The limit of a process that may have 8 descriptors: 4 places.
@@ -55,21 +53,16 @@ TEST_CASE("open files: many of several sources are read through few descriptors 
     sources.push_back(std::make_unique<open_files>(paths, budget));
   std::atomic<int> wrong = 0;
   std::atomic<std::size_t> most = 0;
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < readers; ++t)
-    threads.emplace_back([&, t] {
-      std::mt19937 random{t};
-      for (int i = 0; i < 500; ++i) {
-        // Few files, so that threads read, open and close the same ones; then all.
-        const auto file = random() % (i < 250 ? 3 : paths.size());
-        auto& source = *sources[random() % sources.size()];
-        wrong += read(source, file, 8, 4) != std::to_string(file + 1000);
-        if (const auto now = open_names(dir.path()).size(); now > most)
-          most = now;
-      }
-    });
-  for (auto& x : threads)
-    x.join();
+  in_threads(readers, [&](unsigned t) {
+    std::mt19937 random{t};
+    for (int i = 0; i < 500; ++i) {
+      // Few files, so that threads read, open and close the same ones; then all.
+      const auto file = random() % (i < 250 ? 3 : paths.size());
+      wrong += read(*sources[random() % sources.size()], file, 8, 4) != std::to_string(file + 1000);
+      if (const auto now = open_names(dir.path()).size(); now > most)
+        most = now;
+    }
+  });
   CHECK(wrong == 0);
   CHECK(most <= places + 2 * readers); // each may be reading one, and closing another
   read(*sources[0], 0);
@@ -140,12 +133,8 @@ TEST_CASE("open files: one that was changed after it was closed is an error, and
     CHECK(read(files, 0, 0, 3) == "old");
     close_others(dir, budget);
     change();
-    for (int i = 0; i < 2; ++i) {
-      const auto problem = problem_of([&] { read(files, 0, 0, 3); });
-      REQUIRE(problem);
-      CHECK(problem->code() == errc::io);
-      CHECK(problem->details().file == x);
-    }
+    for (int i = 0; i < 2; ++i)
+      check_error([&] { read(files, 0, 0, 3); }, {.code = errc::io, .file = x});
     CHECK(code_of([&] { files.stat(0); }) == errc::io);
   }
 }

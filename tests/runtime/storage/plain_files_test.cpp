@@ -1,10 +1,10 @@
 #include "runtime/storage/open_files.hpp"
 #include "runtime/storage/whole_file.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/expected_error.hpp"
 #include "tests/support/special_file.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -19,9 +19,7 @@
 namespace leat::plain_files_test {
 namespace {
 
-using test::special_kind;
-using test::tar_writer;
-using test::temporary_directory;
+using namespace leat::test;
 
 TEST_CASE("plain files: anything else is refused at once, and called what it is") {
   temporary_directory at;
@@ -29,19 +27,14 @@ TEST_CASE("plain files: anything else is refused at once, and called what it is"
        {special_kind::pipe, special_kind::socket, special_kind::device, special_kind::directory}) {
     CAPTURE(to_string(kind));
     const auto path = at / to_string(kind);
-    test::make_special(kind, path);
-    const auto check = [&](auto open) {
-      const auto problem = problem_of(open);
-      REQUIRE(problem);
-      CHECK(problem->code() == errc::invalid_argument);
-      CHECK(problem->details().file == path);
-      CHECK(problem->details().got.find(to_string(kind)) != std::string::npos);
-    };
-    check([&] { file_descriptor::open(path); });
-    check([&] { open_input(path); });
+    make_special(kind, path);
+    const expected_error want{
+        .code = errc::invalid_argument, .file = path, .got_has = to_string(kind)};
+    check_error([&] { file_descriptor::open(path); }, want);
+    check_error([&] { open_input(path); }, want);
     const file_descriptor opened{::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
     if (opened)
-      check([&] { (void)version_of(opened, path); });
+      check_error([&] { (void)version_of(opened, path); }, want);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/storage/record_blocks.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/far_store.hpp"
+#include "tests/support/random_text.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <atomic>
@@ -17,16 +18,12 @@
 namespace leat::record_blocks_test {
 namespace {
 
-using test::far_store;
-using test::temporary_directory;
+using namespace leat::test;
 
 /// Bytes that differ from place to place and from file to file.
 std::string content(std::uint64_t seed, std::size_t size) {
   std::mt19937_64 random{seed};
-  std::string x(size, '\0');
-  for (auto& c : x)
-    c = static_cast<char>(random());
-  return x;
+  return random_bytes(random, size);
 }
 
 struct written_files {
@@ -41,7 +38,7 @@ struct written_files {
   }
   std::string path(std::size_t i) const { return dir / (std::to_string(100 + i) + ".txt"); }
   file_set found(const object_store& store = local_store()) const {
-    return test::files_in(store, dir / "*.txt");
+    return files_in(store, dir / "*.txt");
   }
 };
 
@@ -54,9 +51,7 @@ std::optional<std::string> read(record_blocks& blocks, const stream_files& from,
 }
 
 TEST_CASE("record blocks: any bytes of any file are those that the file has") {
-  const auto seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937_64 random{seed};
+  seeded_random random;
   // More blocks than are kept, and two files whose blocks compete for the same places.
   const written_files files{{1, 8192, 8193, 3'000'000, 3'000'000}};
   const stream_files from{files.found()};

@@ -1,11 +1,11 @@
 #include "runtime/storage/shared_room.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/random_text.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <random>
 #include <span>
 #include <utility>
 #include <vector>
@@ -28,9 +28,7 @@ struct held {
 } // namespace
 
 TEST_CASE("shared_room: nobody writes into what somebody holds, in whatever order it is dropped") {
-  const auto seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random{seed};
+  test::seeded_random random;
   constexpr std::size_t most[] = {1, 100, 5000, 40'000};
   std::vector<held> all;
   std::optional<shared_room> room{std::in_place, 4};

@@ -1,7 +1,9 @@
 #include "runtime/storage/packed_stream.hpp"
 #include "runtime/storage/stream_ahead.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/memory_stream.hpp"
 #include "tests/support/packing.hpp"
+#include "tests/support/random_text.hpp"
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/error.hpp>
@@ -10,14 +12,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
-#include <random>
 #include <span>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace leat::stream_ahead_test {
@@ -26,33 +25,13 @@ using namespace leat::test;
 
 namespace {
 
-/// Bytes in memory.
-class memory_stream final : public byte_stream {
-public:
-  explicit memory_stream(std::string bytes) : bytes_(std::move(bytes)) {}
-
-  std::size_t read(std::span<std::byte> into) override {
-    const auto n = std::min(into.size(), bytes_.size() - at_);
-    std::memcpy(into.data(), bytes_.data() + at_, n);
-    at_ += n;
-    return n;
-  }
-  std::uint64_t offset() const override { return at_; }
-
-private:
-  std::string bytes_;
-  std::size_t at_ = 0;
-};
-
-/// Gives one byte per read, without end or up to a failure.
+/// Gives one byte per read, without end.
 class counted_stream final : public byte_stream {
 public:
-  counted_stream(std::atomic<std::uint64_t>& reads, std::uint64_t fails_at)
-      : reads_(reads), fails_at_(fails_at) {}
+  explicit counted_stream(std::atomic<std::uint64_t>& reads) : reads_(reads) {}
 
   std::size_t read(std::span<std::byte> into) override {
-    if (++reads_ > fails_at_)
-      throw error(errc::io, {.stage = "read", .got = "a failure"});
+    ++reads_;
     into.front() = std::byte{1};
     return 1;
   }
@@ -60,7 +39,6 @@ public:
 
 private:
   std::atomic<std::uint64_t>& reads_;
-  std::uint64_t fails_at_;
 };
 
 std::unique_ptr<packed_stream> unpacked(const std::string& packed) {
@@ -142,9 +120,7 @@ std::string some_members(std::mt19937& random) {
 } // namespace
 
 TEST_CASE("stream_ahead: the same bytes, places and errors as without it") {
-  const auto seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random{seed};
+  seeded_random random;
   ahead_threads threads{2};
   for (int i = 0; i < 40; ++i) {
     auto packed = some_members(random);
@@ -165,9 +141,7 @@ TEST_CASE("stream_ahead: the same bytes, places and errors as without it") {
 }
 
 TEST_CASE("stream_ahead: the place to begin again is known at every byte, however it is read") {
-  const auto seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random{seed};
+  seeded_random random;
   ahead_threads threads{1};
   for (int i = 0; i < 10; ++i) {
     const auto packed = some_members(random);
@@ -212,26 +186,12 @@ TEST_CASE("stream_ahead: many streams over few threads, read in turns and given 
 TEST_CASE("stream_ahead: it reads a few pieces ahead, and no more") {
   std::atomic<std::uint64_t> reads = 0;
   ahead_threads threads{1};
-  stream_ahead ahead{std::make_unique<counted_stream>(reads, UINT64_MAX), threads};
+  stream_ahead ahead{std::make_unique<counted_stream>(reads), threads};
   std::vector<std::byte> into(1000);
   for (std::uint64_t i = 1; i <= 2'000; ++i) {
     REQUIRE(ahead.read(into) == 1);
     REQUIRE(ahead.offset() == i);
     REQUIRE(reads <= i + 9); // what is ready, and what is being read
-  }
-}
-
-TEST_CASE("stream_ahead: what came before a failure is given first") {
-  ahead_threads threads{1};
-  for (std::uint64_t good = 0; good < 20; ++good) {
-    std::atomic<std::uint64_t> reads = 0;
-    stream_ahead ahead{std::make_unique<counted_stream>(reads, good), threads};
-    std::vector<std::byte> into(10);
-    for (std::uint64_t i = 0; i < good; ++i)
-      REQUIRE(ahead.read(into) == 1);
-    REQUIRE(code_of([&] { ahead.read(into); }) == errc::io);
-    REQUIRE(ahead.offset() == good);
-    REQUIRE(reads == good + 1);
   }
 }
 

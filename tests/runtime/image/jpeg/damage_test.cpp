@@ -1,13 +1,11 @@
 // All ways judge a damaged file in the same way.
-#include "tests/support/catch.hpp"
+#include "tests/support/image_files.hpp"
 #include "tests/support/image_ways.hpp"
 #include "tests/support/jpeg_writer.hpp"
-#include "tests/support/photos.hpp"
-#include "tests/support/places.hpp"
+#include "tests/support/random_text.hpp"
 #include "tests/support/sanitized.hpp"
 
 #include <algorithm>
-#include <random>
 
 namespace leat::damage_test {
 
@@ -15,13 +13,7 @@ using namespace leat::test;
 
 namespace {
 
-constexpr std::size_t no_limit = std::size_t{1} << 40;
-
 using bytes = std::vector<std::byte>;
-
-std::size_t below(std::mt19937& random, std::size_t n) {
-  return random() % n;
-}
 
 /// A file, and where things are in it.
 struct subject {
@@ -54,8 +46,8 @@ resize_plan plan_down_to(const subject& x, std::size_t row, std::mt19937& random
                          bool decoded_small) {
   const auto high = jpeg_frame::block * x.frame.down;
   const auto height = std::min(x.frame.size.height, row * high + high / 2);
-  const auto width = 1 + below(random, x.frame.size.width);
-  const auto left = below(random, x.frame.size.width - width + 1);
+  const auto width = 1 + random() % x.frame.size.width;
+  const auto left = random() % (x.frame.size.width - width + 1);
   const image_size size{decoded_small ? 1 + width / 24 : std::max<std::size_t>(40, width / 8),
                         decoded_small ? 1 + height / 24 : std::max<std::size_t>(30, height / 8)};
   return {{left, 0, width, height}, size, {0, 0, size.width, size.height}};
@@ -67,43 +59,24 @@ std::size_t row_after(const subject& x, std::size_t row) {
   return std::min(row - row % rows + rows, x.rows.size() - 1);
 }
 
-enum class damage : std::uint8_t {
-  bit,
-  zeros,
-  random,
-  marker,
-  restart,
-  end,
-  removed,
-  last = removed
-};
-
-bytes damaged(bytes file, damage kind, std::size_t at, std::mt19937& random) {
+/// Changes a bit or bytes, adds a marker or removes a byte.
+bytes damaged(bytes file, std::size_t at, std::mt19937& random) {
   const auto place = file.begin() + static_cast<std::ptrdiff_t>(at);
-  auto put = [&](std::byte code) { file.insert(place, {std::byte{0xFF}, code}); };
-  switch (kind) {
-  case damage::bit:
+  const auto kind = random() % 7;
+  UNSCOPED_INFO("damage of kind " << kind << " at " << at);
+  if (kind == 0)
     *place ^= static_cast<std::byte>(1U << random() % 8);
-    break;
-  case damage::zeros:
+  else if (kind == 1)
     std::fill_n(place, std::min<std::size_t>(6, file.size() - 2 - at), std::byte{0});
-    break;
-  case damage::random:
+  else if (kind == 2)
     *place = static_cast<std::byte>(random());
-    break;
-  case damage::marker:
-    put(std::byte{0xC4});
-    break;
-  case damage::restart:
-    put(static_cast<std::byte>(0xD0 + random() % 8));
-    break;
-  case damage::end:
-    put(std::byte{0xD9});
-    break;
-  case damage::removed:
+  else if (kind == 3)
     file.erase(place);
-    break;
-  }
+  else
+    file.insert(place,
+                {std::byte{0xFF}, kind == 4   ? std::byte{0xC4}
+                                  : kind == 5 ? std::byte{0xD9}
+                                              : static_cast<std::byte>(0xD0 + random() % 8)});
   return file;
 }
 
@@ -115,11 +88,10 @@ struct tally {
 void check_damage_above(image_ways& ways, const subject& x, int variants, std::mt19937& random,
                         tally& count) {
   for (int i = 0; i < variants; ++i) {
-    const auto row = below(random, x.rows.size() - 1);
-    const auto at = x.scan + below(random, x.rows[row_after(x, row)] - x.scan);
-    const auto kind = static_cast<damage>(random() % (static_cast<unsigned>(damage::last) + 1));
-    const auto file = damaged(x.file, kind, at, random);
-    CAPTURE(row, at, static_cast<int>(kind));
+    const auto row = random() % (x.rows.size() - 1);
+    CAPTURE(row);
+    const auto file =
+        damaged(x.file, x.scan + random() % (x.rows[row_after(x, row)] - x.scan), random);
     image_outcome first;
     CHECK(ways.differing_if_damaged(file, plan_down_to(x, row, random, i % 2 == 0),
                                     {.type = dtype::u8}, ways.survey(file), first)
@@ -130,20 +102,18 @@ void check_damage_above(image_ways& ways, const subject& x, int variants, std::m
 
 void check_damage_below(image_ways& ways, const subject& x, int variants, std::mt19937& random) {
   for (int i = 0; i < variants; ++i) {
-    const auto row = below(random, x.rows.size() - 1);
+    const auto row = random() % (x.rows.size() - 1);
     const bool decoded_small = i % 2 == 0;
-    const auto last = std::min(row + (decoded_small ? 1 : 0), x.rows.size() - 1);
-    const auto begin = row_after(x, last);
+    const auto begin = row_after(x, std::min(row + (decoded_small ? 1 : 0), x.rows.size() - 1));
     if (begin + 1 >= x.rows.size())
       continue;
-    const auto at = x.rows[begin] + below(random, x.rows.back() - x.rows[begin]);
-    const auto kind = static_cast<damage>(random() % (static_cast<unsigned>(damage::last) + 1));
     const auto plan = plan_down_to(x, row, random, decoded_small);
-    CAPTURE(row, at, static_cast<int>(kind), decoded_small);
+    CAPTURE(row, decoded_small);
     image_outcome clean;
     CHECK(ways.differing(x.file, plan, {.type = dtype::u8}, {}, clean) == "");
     image_outcome first;
-    const auto file = damaged(x.file, kind, at, random);
+    const auto file =
+        damaged(x.file, x.rows[begin] + random() % (x.rows.back() - x.rows[begin]), random);
     CHECK(ways.differing_if_damaged(file, plan, {.type = dtype::u8}, ways.survey(file), first)
           == "");
     CHECK((first == clean));
@@ -151,15 +121,12 @@ void check_damage_below(image_ways& ways, const subject& x, int variants, std::m
 }
 
 std::vector<jpeg_kind> kinds() {
-  return {{},
-          {.horizontal = 2},
-          {.horizontal = 2, .vertical = 2},
-          {.vertical = 2, .optimized = true},
-          {.horizontal = 4},
-          {.components = 1},
-          {.components = 1, .horizontal = 2, .vertical = 2},
-          {.quality = 10},
-          {.horizontal = 2, .vertical = 2, .quality = 100, .optimized = true}};
+  using kind = jpeg_kind;
+  return std::vector({kind{}, kind{.horizontal = 2}, kind{.horizontal = 2, .vertical = 2},
+                      kind{.vertical = 2, .optimized = true}, kind{.horizontal = 4},
+                      kind{.components = 1}, kind{.components = 1, .horizontal = 2, .vertical = 2},
+                      kind{.quality = 10},
+                      kind{.horizontal = 2, .vertical = 2, .quality = 100, .optimized = true}});
 }
 
 void check_truncated(image_ways& ways, std::span<const std::byte> file, const resize_plan& what) {
@@ -185,9 +152,7 @@ TEST_CASE("a file without its end marker is truncated on every way, whatever is 
 }
 
 TEST_CASE("damage above the end of a part is judged alike on every way") {
-  const std::uint32_t seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
+  seeded_random random;
   image_ways ways(no_limit);
   tally count;
   for (const auto& kind : kinds()) {
@@ -200,9 +165,7 @@ TEST_CASE("damage above the end of a part is judged alike on every way") {
 }
 
 TEST_CASE("damage below a part is not noticed on any way") {
-  const std::uint32_t seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
+  seeded_random random;
   image_ways ways(no_limit);
   for (const auto& kind : kinds()) {
     CAPTURE(to_string(kind));
@@ -211,17 +174,10 @@ TEST_CASE("damage below a part is not noticed on any way") {
 }
 
 TEST_CASE("damaged photographs are judged alike on every way") {
-  const auto photos = load_photos(sanitized ? 2 : 30);
-  if (photos.empty()) {
-    WARN("skipped: no photographs in " << photos_dir);
-    return;
-  }
-  const std::uint32_t seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
+  seeded_random random;
   image_ways ways(no_limit);
   tally count;
-  for (const auto& photo : photos) {
+  for (const auto& photo : photos_or_warning(sanitized ? 2 : 30)) {
     const auto x = subject_of(photo);
     check_damage_above(ways, x, sanitized ? 2 : 20, random, count);
     check_damage_below(ways, x, sanitized ? 1 : 5, random);
@@ -229,9 +185,7 @@ TEST_CASE("damaged photographs are judged alike on every way") {
 }
 
 TEST_CASE("damage between restart markers is judged alike on every way") {
-  const std::uint32_t seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
+  seeded_random random;
   image_ways ways(no_limit);
   for (const auto& kind :
        {jpeg_kind{.restart = 2}, jpeg_kind{.horizontal = 2, .vertical = 2, .restart = 5},
@@ -241,14 +195,9 @@ TEST_CASE("damage between restart markers is judged alike on every way") {
     const auto scan = find_marker(file, 0xDA);
     const resize_plan whole{{0, 0, 75, 90}, {40, 30}, {0, 0, 40, 30}};
     for (int i = 0; i < (sanitized ? 10 : 150); ++i) {
-      const auto at = scan + 14 + below(random, file.size() - scan - 18);
-      const auto damage_kind =
-          static_cast<damage>(random() % (static_cast<unsigned>(damage::last) + 1));
-      CAPTURE(at, static_cast<int>(damage_kind));
       image_outcome first;
-      CHECK(ways.differing_if_damaged(damaged(file, damage_kind, at, random), whole,
-                                      {.type = dtype::u8}, {}, first)
-            == "");
+      const auto other = damaged(file, scan + 14 + random() % (file.size() - scan - 18), random);
+      CHECK(ways.differing_if_damaged(other, whole, {.type = dtype::u8}, {}, first) == "");
     }
   }
 }
@@ -258,30 +207,26 @@ TEST_CASE("places are known only for wholly clean scans") {
   for (const auto& kind : kinds()) {
     CAPTURE(to_string(kind));
     const auto x = subject_of(write_jpeg(75, 90, kind));
-    auto with = [&](std::size_t at, std::initializer_list<int> codes) {
+    auto with = [&](std::size_t at, const bytes& more) {
       auto file = x.file;
-      bytes more;
-      for (const int code : codes)
-        more.push_back(static_cast<std::byte>(code));
       file.insert(file.begin() + static_cast<std::ptrdiff_t>(at), more.begin(), more.end());
       return file;
     };
     const auto end = x.file.size() - 2;
     CHECK(ways.survey(x.file).size() == x.frame.mcus_down());
-    CHECK(ways.survey(with(x.file.size(), {1, 2, 3})).size() == x.frame.mcus_down());
-    CHECK(ways.survey(with(end, {0})).empty());
-    CHECK(ways.survey(with(end, {0xFF})).empty());
-    CHECK(ways.survey(with(end, {0xFF, 0xD0})).empty());
-    CHECK(ways.survey(with(end, {0xFF, 0xFE, 0, 2})).empty());
-    CHECK(ways.survey(with(x.rows[3], {0xFF, 0xD0})).empty());
-    CHECK(ways.survey(with(x.rows[3], {0xFF, 0xD9})).empty());
+    CHECK(ways.survey(with(x.file.size(), bytes_of("abc"))).size() == x.frame.mcus_down());
+    for (const auto& codes : {bytes_of(std::string_view{"\0", 1}), bytes_of("\xFF"),
+                              bytes_of("\xFF\xD0"), bytes_of(std::string_view{"\xFF\xFE\0\2", 4})})
+      CHECK(ways.survey(with(end, codes)).empty());
+    CHECK(ways.survey(with(x.rows[3], bytes_of("\xFF\xD0"))).empty());
+    CHECK(ways.survey(with(x.rows[3], bytes_of("\xFF\xD9"))).empty());
     auto cut = x.file;
     cut.erase(cut.begin() + static_cast<std::ptrdiff_t>(x.rows[4]), cut.end() - 2);
     CHECK(ways.survey(cut).empty());
   }
-  CHECK(ways.survey(write_jpeg(75, 90, {.restart = 3})).empty());
-  CHECK(ways.survey(write_jpeg(75, 90, {.progressive = true})).empty());
-  CHECK(ways.survey(write_jpeg(75, 90, {.components = 4})).empty());
+  for (const auto& kind :
+       {jpeg_kind{.restart = 3}, jpeg_kind{.progressive = true}, jpeg_kind{.components = 4}})
+    CHECK(ways.survey(write_jpeg(75, 90, kind)).empty());
 }
 
 } // namespace leat::damage_test

@@ -1,8 +1,7 @@
 #include "runtime/image/jpeg/plane_decoder.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/support/image_files.hpp"
+#include "tests/support/image_plans.hpp"
 #include "tests/support/jpeg_writer.hpp"
-#include "tests/support/photos.hpp"
-#include "tests/support/places.hpp"
 #include "tests/support/sanitized.hpp"
 
 #ifdef __GLIBC__
@@ -19,8 +18,6 @@ namespace leat::plane_decoder_test {
 using namespace leat::test;
 
 namespace {
-
-constexpr std::size_t no_limit = std::size_t{1} << 40;
 
 /// Samples of each plane that stand for pixels of the part, one row after the other.
 using planes = std::vector<std::vector<std::uint8_t>>;
@@ -70,15 +67,9 @@ mcu_rect whole(const jpeg_frame& frame) {
   return {0, 0, frame.mcus_across(), frame.mcus_down()};
 }
 
-mcu_rect random_part(const jpeg_frame& frame, std::mt19937& random) {
-  auto range = [&](std::size_t n, std::size_t& begin, std::size_t& size) {
-    begin = random() % n;
-    size = 1 + random() % (n - begin);
-  };
-  mcu_rect x;
-  range(frame.mcus_across(), x.x, x.width);
-  range(frame.mcus_down(), x.y, x.height);
-  return x;
+mcu_rect random_mcus(const jpeg_frame& frame, std::mt19937& random) {
+  const auto x = random_part({frame.mcus_across(), frame.mcus_down()}, random);
+  return {x.x, x.y, x.width, x.height};
 }
 
 /// Checks any part, at any scale.
@@ -87,17 +78,15 @@ void check_same_planes(plane_decoder& decoder, std::span<const std::byte> file,
   const auto frame = decoder.open(file, no_limit);
   REQUIRE(decoder.can_go(plane_decoder::way::own));
   for (int i = 0; i <= parts; ++i) {
-    const auto part = i == 0 ? whole(frame) : random_part(frame, random);
+    const auto part = i == 0 ? whole(frame) : random_mcus(frame, random);
     for (const std::size_t eighths : {8, 4, 2, 1}) {
       const auto want = decode(decoder, file, eighths, plane_decoder::way::libjpeg, part);
       const auto own = decode(decoder, file, eighths, plane_decoder::way::own, part);
       CAPTURE(part.x, part.y, part.width, part.height, eighths);
       REQUIRE(own.has_value());
       CHECK((*own == *want));
-      if (frame.restart_interval == 0) {
-        const auto placed = decode(decoder, file, eighths, plane_decoder::way::own, part, true);
-        CHECK((placed == want));
-      }
+      if (frame.restart_interval == 0)
+        CHECK((decode(decoder, file, eighths, plane_decoder::way::own, part, true) == want));
     }
   }
 }
@@ -105,45 +94,32 @@ void check_same_planes(plane_decoder& decoder, std::span<const std::byte> file,
 } // namespace
 
 TEST_CASE("both ways give the same planes of written files, whole and in parts") {
+  using row = std::array<int, 3>;
   std::mt19937 random(7);
   plane_decoder decoder;
   for (const int quality : {3, 50, 90, 100})
     for (const unsigned restart : {0U, 1U, 7U})
-      for (const auto& [across, down] :
-           {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}, {4, 2}})
+      for (const auto& [components, across, down] :
+           {row{3, 1, 1}, row{3, 2, 1}, row{3, 1, 2}, row{3, 2, 2}, row{3, 4, 1}, row{3, 1, 4},
+            row{3, 4, 2}, row{1, 1, 1}, row{1, 2, 2}, row{1, 1, 2}})
         for (const auto& [width, height] :
-             {std::pair{1, 1}, {9, 7}, {33, 47}, {200, 130}, {17, 301}}) {
-          const jpeg_kind kind{
-              .horizontal = across, .vertical = down, .restart = restart, .quality = quality};
-          CAPTURE(to_string(kind), quality, width, height);
-          check_same_planes(
-              decoder,
-              write_jpeg(static_cast<std::size_t>(width), static_cast<std::size_t>(height), kind),
-              random, 2);
+             {std::pair{1UL, 1UL}, {9, 7}, {33, 47}, {200, 130}, {17, 301}}) {
+          if (components == 1 && quality != 90)
+            continue;
+          const jpeg_kind kind{.components = components,
+                               .horizontal = across,
+                               .vertical = down,
+                               .restart = restart,
+                               .quality = quality};
+          CAPTURE(to_string(kind), width, height);
+          check_same_planes(decoder, write_jpeg(width, height, kind), random, 2);
         }
 }
 
-TEST_CASE("both ways give the same plane of grayscale files") {
-  std::mt19937 random(8);
-  plane_decoder decoder;
-  for (const auto& [across, down] : {std::pair{1, 1}, {2, 2}, {1, 2}})
-    for (const auto& [width, height] : {std::pair{1, 1}, {9, 7}, {133, 77}})
-      check_same_planes(decoder,
-                        write_jpeg(static_cast<std::size_t>(width),
-                                   static_cast<std::size_t>(height),
-                                   {.components = 1, .horizontal = across, .vertical = down}),
-                        random, 3);
-}
-
 TEST_CASE("both ways give the same planes of photographs") {
-  const auto photos = load_photos(sanitized ? 30 : 1000);
-  if (photos.empty()) {
-    WARN("skipped: no photographs in " << photos_dir);
-    return;
-  }
   std::mt19937 random(9);
   plane_decoder decoder;
-  for (const auto& photo : photos)
+  for (const auto& photo : photos_or_warning(sanitized ? 30 : 1000))
     check_same_planes(decoder, photo, random, 1);
 }
 
@@ -185,22 +161,13 @@ TEST_CASE("nothing that one file says serves the next") {
   auto torn = plain;
   torn[torn.size() - 200] = std::byte{0xFF};
   torn[torn.size() - 199] = std::byte{0xD9};
-  const std::vector<std::vector<std::byte>> files{
-      plain,
-      write_jpeg(40, 90, {.quality = 20}),
-      write_jpeg(64, 48, {.rgb = true}),
-      write_jpeg(50, 50, {.components = 1}),
-      write_jpeg(60, 60, {.progressive = true}),
-      write_jpeg(33, 20, {.components = 4}),
-      restarts,
-      without(restarts, 0xDD),
-      without(plain, 0xDB),
-      without(plain, 0xC4),
-      without(plain, 0xE0),
-      without(write_jpeg(64, 48, {.rgb = true}), 0xEE),
-      cut,
-      torn,
-      {std::byte{0xFF}, std::byte{0xD8}, std::byte{0xFF}, std::byte{0xD9}}};
+  const std::vector<std::vector<std::byte>> files(
+      {plain, write_jpeg(40, 90, {.quality = 20}), write_jpeg(64, 48, {.rgb = true}),
+       write_jpeg(50, 50, {.components = 1}), write_jpeg(60, 60, {.progressive = true}),
+       write_jpeg(33, 20, {.components = 4}), restarts, without(restarts, 0xDD),
+       without(plain, 0xDB), without(plain, 0xC4), without(plain, 0xE0),
+       without(write_jpeg(64, 48, {.rgb = true}), 0xEE), cut, torn,
+       std::vector{std::byte{0xFF}, std::byte{0xD8}, std::byte{0xFF}, std::byte{0xD9}}});
   std::vector<outcome> alone;
   for (const auto& file : files) {
     plane_decoder fresh;

@@ -1,7 +1,6 @@
 #include "runtime/image/pixels/crop.hpp"
 #include "tests/support/catch.hpp"
-
-#include <cmath>
+#include "tests/support/uniform_rects.hpp"
 
 namespace leat::crop_test {
 namespace {
@@ -31,29 +30,10 @@ TEST_CASE("random crops lie within the image, with areas and ratios in range") {
 }
 
 TEST_CASE("area is uniform, the logarithm of the ratio too, and all places are alike") {
-  // Crops that always fit, so that no try is rejected.
-  const crop_ranges small{{0.1, 0.3}, {0.5, 2.0}};
-  const image_size image{1000, 1000};
-  constexpr int tries = 20000;
-  double area = 0;
-  double log_ratio = 0;
-  double place_x = 0;
-  double place_y = 0;
-  for (std::uint64_t sample_key = 0; sample_key < tries; ++sample_key) {
+  test::check_uniform([](std::uint64_t sample_key) {
     rng random(2, sample_key);
-    const auto crop = random_crop(image, small, random);
-    const auto width = static_cast<double>(crop.width);
-    const auto height = static_cast<double>(crop.height);
-    area += width * height / 1e6;
-    log_ratio += std::log(width / height);
-    place_x += static_cast<double>(crop.x) / (1000 - width);
-    place_y += static_cast<double>(crop.y) / (1000 - height);
-  }
-  // Five standard errors of a mean of 20,000.
-  CHECK(std::abs(area / tries - 0.2) < 5 * 0.2 / std::sqrt(12.0 * tries));
-  CHECK(std::abs(log_ratio / tries) < 5 * std::log(4.0) / std::sqrt(12.0 * tries));
-  CHECK(std::abs(place_x / tries - 0.5) < 5 / std::sqrt(12.0 * tries));
-  CHECK(std::abs(place_y / tries - 0.5) < 5 / std::sqrt(12.0 * tries));
+    return random_crop({1000, 1000}, {{0.1, 0.3}, {0.5, 2.0}}, random);
+  });
 }
 
 TEST_CASE("an image that no crop fits gives the largest central one in ratio") {
@@ -91,11 +71,8 @@ TEST_CASE("the shorter side is resized, the longer one rounded down, the middle 
 }
 
 TEST_CASE("what is smaller than its crop gets black around it, the odd pixel right and below") {
-  const auto around = padding_to({10, 21}, {13, 20});
-  CHECK(around.left == 1);
-  CHECK(around.right == 2);
-  CHECK(around.top == 0);
-  CHECK(around.bottom == 0);
+  const auto x = padding_to({10, 21}, {13, 20});
+  CHECK(std::array{x.left, x.right, x.top, x.bottom} == std::array<std::size_t, 4>{1, 2, 0, 0});
 }
 
 } // namespace leat::crop_test

@@ -77,18 +77,16 @@ constexpr pad_mode all_modes[] = {pad_mode::constant, pad_mode::edge, pad_mode::
 TEST_CASE("the modes of padding are torchvision's") {
   const image_size size{3, 2};
   padding pad{.left = 2, .top = 1, .right = 1, .bottom = 1};
-  pad.mode = pad_mode::edge;
-  CHECK(first_plane(padded(counted(size), size, pad))
-        == std::vector<float>{0, 0, 0, 1, 2, 2, 0, 0, 0, 1, 2, 2,
-                              3, 3, 3, 4, 5, 5, 3, 3, 3, 4, 5, 5});
-  pad.mode = pad_mode::reflect;
-  CHECK(first_plane(padded(counted(size), size, pad))
-        == std::vector<float>{5, 4, 3, 4, 5, 4, 2, 1, 0, 1, 2, 1,
-                              5, 4, 3, 4, 5, 4, 2, 1, 0, 1, 2, 1});
-  pad.mode = pad_mode::symmetric;
-  CHECK(first_plane(padded(counted(size), size, pad))
-        == std::vector<float>{1, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2,
-                              4, 3, 3, 4, 5, 5, 4, 3, 3, 4, 5, 5});
+  const auto check = [&](pad_mode mode, const std::vector<float>& expected) {
+    CAPTURE(static_cast<int>(mode));
+    pad.mode = mode;
+    CHECK(first_plane(padded(counted(size), size, pad)) == expected);
+  };
+  check(pad_mode::edge, {0, 0, 0, 1, 2, 2, 0, 0, 0, 1, 2, 2, 3, 3, 3, 4, 5, 5, 3, 3, 3, 4, 5, 5});
+  check(pad_mode::reflect,
+        {5, 4, 3, 4, 5, 4, 2, 1, 0, 1, 2, 1, 5, 4, 3, 4, 5, 4, 2, 1, 0, 1, 2, 1});
+  check(pad_mode::symmetric,
+        {1, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 4, 3, 3, 4, 5, 5, 4, 3, 3, 4, 5, 5});
 }
 
 TEST_CASE("a constant fills each channel with its own value") {
@@ -113,16 +111,15 @@ TEST_CASE("a mirror shows no more than the image has") {
   const image_size size{3, 2};
   for (const auto mode : {pad_mode::constant, pad_mode::edge})
     CHECK(can_pad(size, {1000, 1000, 1000, 1000, mode, {}}));
-  CHECK(can_pad(size, {2, 1, 2, 1, pad_mode::reflect, {}}));
-  CHECK_FALSE(can_pad(size, {3, 0, 0, 0, pad_mode::reflect, {}}));
-  CHECK_FALSE(can_pad(size, {0, 2, 0, 0, pad_mode::reflect, {}}));
-  CHECK_FALSE(can_pad(size, {0, 0, 3, 0, pad_mode::reflect, {}}));
-  CHECK_FALSE(can_pad(size, {0, 0, 0, 2, pad_mode::reflect, {}}));
-  CHECK(can_pad(size, {3, 2, 3, 2, pad_mode::symmetric, {}}));
-  CHECK_FALSE(can_pad(size, {4, 0, 0, 0, pad_mode::symmetric, {}}));
-  CHECK_FALSE(can_pad(size, {0, 3, 0, 0, pad_mode::symmetric, {}}));
-  CHECK_FALSE(can_pad(size, {0, 0, 4, 0, pad_mode::symmetric, {}}));
-  CHECK_FALSE(can_pad(size, {0, 0, 0, 3, pad_mode::symmetric, {}}));
+  for (const auto& [mode, across, down] :
+       {std::tuple{pad_mode::reflect, 2UL, 1UL}, {pad_mode::symmetric, 3UL, 2UL}}) {
+    CAPTURE(static_cast<int>(mode));
+    CHECK(can_pad(size, {across, down, across, down, mode, {}}));
+    CHECK_FALSE(can_pad(size, {across + 1, 0, 0, 0, mode, {}}));
+    CHECK_FALSE(can_pad(size, {0, down + 1, 0, 0, mode, {}}));
+    CHECK_FALSE(can_pad(size, {0, 0, across + 1, 0, mode, {}}));
+    CHECK_FALSE(can_pad(size, {0, 0, 0, down + 1, mode, {}}));
+  }
 }
 
 } // namespace leat::pad_image_test

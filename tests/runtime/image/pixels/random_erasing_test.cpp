@@ -1,5 +1,6 @@
 #include "runtime/image/pixels/random_erasing.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/uniform_rects.hpp"
 
 #include <cmath>
 #include <map>
@@ -47,28 +48,9 @@ TEST_CASE("the ratio is height by width, as torchvision takes it") {
 }
 
 TEST_CASE("erased area is uniform, the logarithm of the ratio too, and all places are alike") {
-  // Rectangles that always fit, so that no try is rejected.
-  const erasing_ranges small{1, {0.1, 0.3}, {0.5, 2.0}};
-  constexpr int tries = 20000;
-  double area = 0;
-  double log_ratio = 0;
-  double place_x = 0;
-  double place_y = 0;
-  for (std::uint64_t sample_key = 0; sample_key < tries; ++sample_key) {
-    const auto erased = drawn({1000, 1000}, small, sample_key);
-    REQUIRE(erased.has_value());
-    const auto width = static_cast<double>(erased->width);
-    const auto height = static_cast<double>(erased->height);
-    area += width * height / 1e6;
-    log_ratio += std::log(height / width);
-    place_x += static_cast<double>(erased->x) / (1000 - width);
-    place_y += static_cast<double>(erased->y) / (1000 - height);
-  }
-  // Five standard errors of a mean of 20,000.
-  CHECK(std::abs(area / tries - 0.2) < 5 * 0.2 / std::sqrt(12.0 * tries));
-  CHECK(std::abs(log_ratio / tries) < 5 * std::log(4.0) / std::sqrt(12.0 * tries));
-  CHECK(std::abs(place_x / tries - 0.5) < 5 / std::sqrt(12.0 * tries));
-  CHECK(std::abs(place_y / tries - 0.5) < 5 / std::sqrt(12.0 * tries));
+  test::check_uniform([](std::uint64_t sample_key) {
+    return drawn({1000, 1000}, {1, {0.1, 0.3}, {0.5, 2.0}}, sample_key).value();
+  });
 }
 
 TEST_CASE("images are erased with the probability asked for") {
@@ -91,11 +73,9 @@ TEST_CASE("nothing is erased where no rectangle fits, or none has a pixel") {
     CHECK_FALSE(drawn({100, 50}, {1, {0.5, 0.5}, {0.25, 0.25}}, sample_key).has_value());
     CHECK_FALSE(drawn({50, 100}, {1, {0.5, 0.5}, {4, 4}}, sample_key).has_value());
     CHECK_FALSE(drawn({10, 10}, {1, {0, 0}, {1, 1}}, sample_key).has_value());
+    // A ratio beyond all numbers of pixels.
+    CHECK_FALSE(drawn({64, 48}, {1, {0.1, 0.2}, {1e-300, 1e-290}}, sample_key).has_value());
   }
-}
-
-TEST_CASE("a ratio beyond all numbers of pixels erases nothing") {
-  CHECK_FALSE(drawn({64, 48}, {1, {0.1, 0.2}, {1e-300, 1e-290}}, 3).has_value());
 }
 
 TEST_CASE("every place can be erased, the last row and column too") {

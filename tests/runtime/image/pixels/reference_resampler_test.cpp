@@ -1,9 +1,12 @@
 #include "runtime/image/pixels/reference_resampler.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/image_plans.hpp"
+#include "tests/support/random_text.hpp"
+
+#include <zlib.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <random>
 #include <vector>
 
 namespace leat::reference_resampler_test {
@@ -34,11 +37,6 @@ struct test_image {
   rgb_view part(const pixel_rect& r) const {
     return {pixels.data() + 3 * (r.y * size.width + r.x), r.width, r.height, 3 * size.width};
   }
-};
-
-struct resize_case {
-  image_size image;
-  resize_plan what;
 };
 
 /// As Pillow does it: weights of 22 bits, rows first, rounded to 8 bits, then columns, rounded
@@ -90,63 +88,37 @@ std::vector<std::uint8_t> resize(const test_image& image, const resize_plan& wha
   return resize(worker, image, what);
 }
 
-std::uint32_t crc32(const std::vector<std::uint8_t>& bytes) {
-  std::uint32_t crc = ~0U;
-  for (auto byte : bytes) {
-    crc ^= byte;
-    for (int bit = 0; bit < 8; ++bit)
-      crc = crc >> 1 ^ (0xEDB88320U & (0U - (crc & 1U)));
-  }
-  return ~crc;
-}
-
 struct pillow_vector {
-  resize_case what;
+  image_size image;
+  resize_plan what;
   std::uint32_t crc;
 };
 
 // CRC-32 (zlib) of Image.crop(source).resize(resized, BILINEAR).crop(window).tobytes(),
 // computed with Pillow 12.0.0 on x86-64.
 const pillow_vector pillow_vectors[] = {
-    {{{7, 5}, {{0, 0, 7, 5}, {7, 5}, {0, 0, 7, 5}}}, 0x4e967c2aU},
-    {{{7, 5}, {{0, 0, 7, 5}, {3, 2}, {0, 0, 3, 2}}}, 0x82cf90c4U},
-    {{{2, 2}, {{0, 0, 2, 2}, {9, 8}, {0, 0, 9, 8}}}, 0x82579dbeU},
-    {{{1, 1}, {{0, 0, 1, 1}, {5, 4}, {0, 0, 5, 4}}}, 0x3c5d1e7dU},
-    {{{3, 40}, {{0, 0, 3, 40}, {16, 7}, {0, 0, 16, 7}}}, 0x42606446U},
-    {{{90, 60}, {{11, 7, 53, 41}, {24, 24}, {0, 0, 24, 24}}}, 0x8f5a4946U},
-    {{{90, 60}, {{5, 3, 20, 17}, {24, 24}, {0, 0, 24, 24}}}, 0xfd34a4d9U},
-    {{{90, 60}, {{0, 0, 90, 60}, {48, 32}, {12, 4, 24, 24}}}, 0x1b5c3b6eU},
-    {{{200, 150}, {{1, 2, 199, 147}, {31, 29}, {3, 2, 24, 24}}}, 0x569499daU},
-    {{{257, 33}, {{0, 0, 257, 33}, {8, 32}, {0, 4, 8, 24}}}, 0x3f94be12U},
-    {{{60, 60}, {{3, 4, 50, 24}, {24, 24}, {0, 0, 24, 24}}}, 0x66f78ea4U},
+    {{7, 5}, {{0, 0, 7, 5}, {7, 5}, {0, 0, 7, 5}}, 0x4e967c2aU},
+    {{7, 5}, {{0, 0, 7, 5}, {3, 2}, {0, 0, 3, 2}}, 0x82cf90c4U},
+    {{2, 2}, {{0, 0, 2, 2}, {9, 8}, {0, 0, 9, 8}}, 0x82579dbeU},
+    {{1, 1}, {{0, 0, 1, 1}, {5, 4}, {0, 0, 5, 4}}, 0x3c5d1e7dU},
+    {{3, 40}, {{0, 0, 3, 40}, {16, 7}, {0, 0, 16, 7}}, 0x42606446U},
+    {{90, 60}, {{11, 7, 53, 41}, {24, 24}, {0, 0, 24, 24}}, 0x8f5a4946U},
+    {{90, 60}, {{5, 3, 20, 17}, {24, 24}, {0, 0, 24, 24}}, 0xfd34a4d9U},
+    {{90, 60}, {{0, 0, 90, 60}, {48, 32}, {12, 4, 24, 24}}, 0x1b5c3b6eU},
+    {{200, 150}, {{1, 2, 199, 147}, {31, 29}, {3, 2, 24, 24}}, 0x569499daU},
+    {{257, 33}, {{0, 0, 257, 33}, {8, 32}, {0, 4, 8, 24}}, 0x3f94be12U},
+    {{60, 60}, {{3, 4, 50, 24}, {24, 24}, {0, 0, 24, 24}}, 0x66f78ea4U},
 };
-
-resize_case random_case(std::mt19937& random) {
-  auto below = [&](std::size_t n) { return random() % n; };
-  resize_case x;
-  auto& what = x.what;
-  x.image = {1 + below(150), 1 + below(150)};
-  what.source.width = 1 + below(x.image.width);
-  what.source.height = 1 + below(x.image.height);
-  what.source.x = below(x.image.width - what.source.width + 1);
-  what.source.y = below(x.image.height - what.source.height + 1);
-  what.resized = {1 + below(90), 1 + below(90)};
-  what.window.width = 1 + below(what.resized.width);
-  what.window.height = 1 + below(what.resized.height);
-  what.window.x = below(what.resized.width - what.window.width + 1);
-  what.window.y = below(what.resized.height - what.window.height + 1);
-  return x;
-}
 
 } // namespace
 
 TEST_CASE("resized pixels are Pillow's, up to its own roundings") {
   for (const auto& x : pillow_vectors) {
-    CAPTURE(x.what.what.source.width, x.what.what.source.height, x.what.what.resized.width);
-    const test_image image(x.what.image);
-    const auto pillow = pillow_resize(image, x.what.what);
-    REQUIRE(crc32(pillow) == x.crc);
-    const auto exact = resize(image, x.what.what);
+    CAPTURE(x.what.source.width, x.what.source.height, x.what.resized.width);
+    const test_image image(x.image);
+    const auto pillow = pillow_resize(image, x.what);
+    REQUIRE(::crc32(0, pillow.data(), static_cast<uInt>(pillow.size())) == x.crc);
+    const auto exact = resize(image, x.what);
     REQUIRE(exact.size() == pillow.size());
     int worst = 0;
     for (std::size_t i = 0; i < exact.size(); ++i)
@@ -156,20 +128,18 @@ TEST_CASE("resized pixels are Pillow's, up to its own roundings") {
 }
 
 TEST_CASE("a window has the pixels of the whole result, uses only the source, and is mirrored") {
-  const std::uint32_t seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
+  test::seeded_random random;
   for (int i = 0; i < 200; ++i) {
-    const auto x = random_case(random);
-    auto all = x.what;
+    const test_image image({1 + random() % 150, 1 + random() % 150});
+    auto plan = test::random_plan(image.size, 90, random);
+    plan.mirrored = true;
+    const auto turned = resize(image, plan);
+    plan.mirrored = false;
+    const auto got = resize(image, plan);
+    auto all = plan;
     all.window = {0, 0, all.resized.width, all.resized.height};
-    const test_image image(x.image);
     const auto whole = resize(image, all);
-    auto mirrored = x.what;
-    mirrored.mirrored = true;
-    const auto& window = x.what.window;
-    const auto got = resize(image, x.what);
-    const auto turned = resize(image, mirrored);
+    const auto& window = plan.window;
     int differing = 0;
     for (std::size_t y = 0; y < window.height; ++y)
       for (std::size_t column = 0; column < window.width; ++column)
@@ -180,8 +150,8 @@ TEST_CASE("a window has the pixels of the whole result, uses only the source, an
           differing += turned[3 * (row + window.width - 1 - column) + c] == want ? 0 : 1;
         }
     CHECK(differing == 0);
-    const auto needed = reference_resampler{}.plan(x.what);
-    const auto& source = x.what.source;
+    const auto needed = reference_resampler{}.plan(plan);
+    const auto& source = plan.source;
     CHECK(needed.x >= source.x);
     CHECK(needed.y >= source.y);
     CHECK(needed.x + needed.width <= source.x + source.width);

@@ -1,10 +1,9 @@
 #include "runtime/image/image_reader.hpp"
 #include "runtime/image/webp/webp_decoder.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/support/image_files.hpp"
+#include "tests/support/jpeg_writer.hpp"
 #include "tests/support/png_writer.hpp"
 #include "tests/support/thrown_error.hpp"
-
-#include <leat/bad_sample.hpp>
 
 #include <webp/decode.h>
 #include <webp/encode.h>
@@ -21,20 +20,13 @@
 namespace leat::webp_decoder_test {
 namespace {
 
-constexpr std::size_t no_limit = std::size_t{1} << 40;
+using test::no_limit;
 using pixels = std::vector<std::uint8_t>;
 using bytes = std::vector<std::byte>;
 
-/// A gradient with some noise, `channels` bytes per pixel.
-pixels drawn(int width, int height, int channels, std::uint32_t seed) {
-  std::mt19937 random{seed};
-  pixels x;
-  for (int row = 0; row < height; ++row)
-    for (int column = 0; column < width; ++column)
-      for (int c = 0; c < channels; ++c)
-        x.push_back(static_cast<std::uint8_t>(c == 3 ? 1 + (row + column) % 255
-                                                     : row * 3 + column * (c + 1) + random() % 20));
-  return x;
+pixels drawn(int width, int height, std::uint32_t seed) {
+  return test::test_pixels(static_cast<std::size_t>(width), static_cast<std::size_t>(height), 3,
+                           seed);
 }
 
 bytes taken(std::uint8_t* made, std::size_t size) {
@@ -45,15 +37,12 @@ bytes taken(std::uint8_t* made, std::size_t size) {
   return file;
 }
 
-bytes lossless(const pixels& rgb, int width, int height) {
+/// With alpha if there are four bytes per pixel.
+bytes lossless(const pixels& x, int width, int height) {
   std::uint8_t* made = nullptr;
-  const auto size = ::WebPEncodeLosslessRGB(rgb.data(), width, height, 3 * width, &made);
-  return taken(made, size);
-}
-
-bytes lossless_with_alpha(const pixels& rgba, int width, int height) {
-  std::uint8_t* made = nullptr;
-  const auto size = ::WebPEncodeLosslessRGBA(rgba.data(), width, height, 4 * width, &made);
+  const auto stride = static_cast<int>(x.size()) / height;
+  const auto write = stride == 4 * width ? ::WebPEncodeLosslessRGBA : ::WebPEncodeLosslessRGB;
+  const auto size = write(x.data(), width, height, stride, &made);
   return taken(made, size);
 }
 
@@ -67,10 +56,7 @@ pixels decoded(webp_decoder& by, std::span<const std::byte> file) {
   const auto size = by.open(file, no_limit);
   const auto view = by.decode();
   REQUIRE(image_size{view.width, view.height} == size);
-  pixels x;
-  for (std::size_t y = 0; y < view.height; ++y)
-    x.insert(x.end(), view.row(y), view.row(y) + 3 * view.width);
-  return x;
+  return test::pixels_of(view);
 }
 
 std::optional<cause> why_bad(std::span<const std::byte> file, std::size_t max_pixels = no_limit) {
@@ -84,14 +70,12 @@ std::optional<cause> why_bad(std::span<const std::byte> file, std::size_t max_pi
 TEST_CASE("WebP: lossless images come as they were, alpha is dropped") {
   webp_decoder by;
   for (const auto& [width, height] : {std::pair{1, 1}, {17, 5}, {64, 48}, {5, 200}}) {
-    const auto rgb = drawn(width, height, 3, 7);
+    const auto rgb = drawn(width, height, 7);
     CHECK(decoded(by, lossless(rgb, width, height)) == rgb);
-    const auto rgba = drawn(width, height, 4, 8);
-    pixels without;
-    for (std::size_t i = 0; i < rgba.size(); ++i)
-      if (i % 4 != 3)
-        without.push_back(rgba[i]);
-    CHECK(decoded(by, lossless_with_alpha(rgba, width, height)) == without);
+    pixels rgba;
+    for (std::size_t i = 0; i < rgb.size(); i += 3)
+      rgba.insert(rgba.end(), {rgb[i], rgb[i + 1], rgb[i + 2], static_cast<std::uint8_t>(i | 1)});
+    CHECK(decoded(by, lossless(rgba, width, height)) == rgb);
   }
 }
 
@@ -99,7 +83,7 @@ TEST_CASE("WebP: lossy images have the pixels that libwebp gives") {
   webp_decoder by;
   for (const auto& [width, height] : {std::pair{1, 1}, {33, 31}, {100, 64}})
     for (const float quality : {5.F, 80.F}) {
-      const auto file = lossy(drawn(width, height, 3, 9), width, height, quality);
+      const auto file = lossy(drawn(width, height, 9), width, height, quality);
       int found_width = 0;
       int found_height = 0;
       auto* own = ::WebPDecodeRGB(reinterpret_cast<const std::uint8_t*>(file.data()), file.size(),
@@ -114,7 +98,7 @@ TEST_CASE("WebP: lossy images have the pixels that libwebp gives") {
 TEST_CASE("WebP: the reader makes the same tensors of it as of a PNG with these pixels") {
   constexpr int width = 90;
   constexpr int height = 70;
-  const auto rgb = drawn(width, height, 3, 3);
+  const auto rgb = drawn(width, height, 3);
   const std::vector<unsigned> samples(rgb.begin(), rgb.end());
   const auto png = test::write_png(samples, width, height);
   const auto webp = lossless(rgb, width, height);
@@ -135,7 +119,7 @@ TEST_CASE("WebP: the reader makes the same tensors of it as of a PNG with these 
 }
 
 TEST_CASE("WebP: a file that is cut anywhere is bad, a longer one is not") {
-  const auto rgb = drawn(20, 20, 3, 1);
+  const auto rgb = drawn(20, 20, 1);
   for (const auto& file : {lossless(rgb, 20, 20), lossy(rgb, 20, 20, 50)}) {
     for (std::size_t size = 12; size < file.size(); ++size)
       CHECK(why_bad(std::span{file}.first(size)) == cause::truncated);
@@ -149,7 +133,7 @@ TEST_CASE("WebP: a file that is cut anywhere is bad, a longer one is not") {
 TEST_CASE(
     "WebP: damage makes a bad sample or other pixels, and leaves no trace in the next image") {
   std::mt19937 random{5};
-  const auto rgb = drawn(40, 30, 3, 2);
+  const auto rgb = drawn(40, 30, 2);
   webp_decoder by;
   for (const auto& file : {lossless(rgb, 40, 30), lossy(rgb, 40, 30, 75)}) {
     const auto want = decoded(by, file);
@@ -167,7 +151,7 @@ TEST_CASE(
 }
 
 TEST_CASE("WebP: too many pixels are refused, and so are animations") {
-  const auto file = lossless(drawn(20, 10, 3, 1), 20, 10);
+  const auto file = lossless(drawn(20, 10, 1), 20, 10);
   CHECK(why_bad(file, 199) == cause::too_large);
   CHECK_FALSE(why_bad(file, 200));
   // An extended header whose animation flag is set.

@@ -3,16 +3,15 @@
 #include "tests/support/child_process.hpp"
 #include "tests/support/file_size_limit.hpp"
 #include "tests/support/pipe.hpp"
+#include "tests/support/random_text.hpp"
+#include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
-
-#include <leat/error.hpp>
+#include "tests/support/thrown_error.hpp"
 
 #include <fcntl.h>
 
 #include <algorithm>
 #include <atomic>
-#include <fstream>
-#include <random>
 #include <thread>
 
 namespace leat::journal_test {
@@ -22,6 +21,11 @@ namespace fs = std::filesystem;
 
 constexpr journal_format lines{.format = record_format::lines};
 constexpr journal_format frames{.format = record_format::frames};
+
+/// A journal of files of at most this size, if a record is not larger.
+journal_format in_files_of(std::uint64_t bytes, record_format format = record_format::frames) {
+  return {.format = format, .file_bytes = bytes};
+}
 
 std::string record(const record_store& from, std::uint64_t number) {
   sample x;
@@ -36,26 +40,26 @@ std::vector<std::string> records(const record_store& from) {
   return all;
 }
 
+/// Lets the journal take all that a file or pipe has.
+void drain(journal& to, int from) {
+  while (to.take(from).value() > 0) {
+  }
+}
+
 /// Lets the journal take a text from a pipe.
 void pour(journal& to, std::string_view text) {
   test::pipe_pair pipe;
   pipe.write(text);
   pipe.close_in();
-  while (to.take(pipe.out()).value() > 0) {
-  }
+  drain(to, pipe.out());
 }
 
+/// Whether a call throws an error with this code, that names a file.
 template <class F>
-errc code_of(F f) {
-  try {
-    f();
-  } catch (const error& x) {
-    INFO(x.what());
-    REQUIRE_FALSE(x.details().file.empty());
-    return x.code();
-  }
-  FAIL("nothing was thrown");
-  return {};
+bool fails_with(errc code, F f) {
+  const auto x = problem_of(f);
+  INFO((x ? x->what() : "nothing was thrown"));
+  return x && x->code() == code && !x->details().file.empty();
 }
 
 std::vector<std::string> files_in(const std::string& directory) {
@@ -66,22 +70,17 @@ std::vector<std::string> files_in(const std::string& directory) {
   return names;
 }
 
-void write_file(const std::string& path, std::string_view bytes) {
-  std::ofstream{path, std::ios::binary} << bytes;
-}
+constexpr auto write_file = test::tar_writer::write;
 
 const std::string first_lines = "/00000000000000000000.lines";
 const std::string first_frames = "/00000000000000000000.frames";
 
 TEST_CASE("journal: lines come back by number, however they were cut, over any reopenings") {
-  const auto seed = Catch::rngSeed();
-  CAPTURE(seed);
-  std::mt19937 random{seed};
+  test::seeded_random random;
   for (int round = 0; round < 20; ++round) {
     CAPTURE(round);
     test::temporary_directory at;
-    const journal_format options{.format = record_format::lines,
-                                 .file_bytes = 1 + random() % 20'000};
+    const auto options = in_files_of(1 + random() % 20'000, record_format::lines);
     std::vector<std::string> given;
     std::string text;
     for (int i = 0; i < 300; ++i) {
@@ -112,17 +111,14 @@ TEST_CASE("journal: lines come back by number, however they were cut, over any r
 }
 
 TEST_CASE("journal: frames of all sizes come back by number, over any reopenings") {
-  const auto seed = Catch::rngSeed();
-  CAPTURE(seed);
-  std::mt19937 random{seed};
+  test::seeded_random random;
   test::temporary_directory at;
-  const journal_format options{.format = record_format::frames, .file_bytes = 30'000};
   std::vector<std::string> given;
   std::optional<journal> to;
   for (int i = 0; i < 500; ++i) {
     if (!to || random() % 20 == 0) {
       to.reset();
-      to.emplace(at.path(), options);
+      to.emplace(at.path(), in_files_of(30'000));
     }
     given.emplace_back(random() % 10 == 0 ? random() % 200'000 : random() % 100,
                        static_cast<char>(random()));
@@ -208,7 +204,7 @@ TEST_CASE("journal: a changed byte of a frame is found, wherever it is") {
     auto changed = bytes;
     changed[i] = static_cast<char>(changed[i] ^ 1);
     write_file(at.path() + first_frames, changed);
-    REQUIRE(code_of([&] { records(journal{at.path(), frames}); }) == errc::torn_file);
+    REQUIRE(fails_with(errc::torn_file, [&] { records(journal{at.path(), frames}); }));
   }
 }
 
@@ -223,17 +219,12 @@ TEST_CASE("journal: a full disk loses no byte of a pipe, and no earlier record")
     test::file_size_limit full{4096 + 3};
     while (to.next() < 4096 / text.size())
       REQUIRE(to.take(pipe.out()).value() > 0);
-    REQUIRE(code_of([&] {
-              while (to.take(pipe.out()).value() > 0) {
-              }
-            })
-            == errc::io);
+    REQUIRE(fails_with(errc::io, [&] { drain(to, pipe.out()); }));
     REQUIRE(to.next() == 4099 / text.size());
     REQUIRE(record(to, 3) == "a line");
   }
   pipe.close_in();
-  while (to.take(pipe.out()).value() > 0) {
-  }
+  drain(to, pipe.out());
   REQUIRE(records(to) == std::vector<std::string>(1000, "a line"));
 }
 
@@ -244,7 +235,7 @@ TEST_CASE("journal: a frame for which the disk has no room leaves nothing in the
   const auto before = fs::file_size(at.path() + first_frames);
   {
     test::file_size_limit full{4096};
-    REQUIRE(code_of([&] { to.append(std::string(5000, 'x')); }) == errc::io);
+    REQUIRE(fails_with(errc::io, [&] { to.append(std::string(5000, 'x')); }));
     REQUIRE(fs::file_size(at.path() + first_frames) == before);
     REQUIRE(records(to) == std::vector<std::string>{"good"});
   }
@@ -258,8 +249,7 @@ TEST_CASE("journal: bytes of a file are taken from where it stands") {
   const int file = ::open((at / "text").c_str(), O_RDONLY);
   ::lseek(file, 12, SEEK_SET);
   journal to{at / "journal", lines};
-  while (to.take(file).value() > 0) {
-  }
+  drain(to, file);
   ::close(file);
   REQUIRE(records(to) == std::vector<std::string>{"one", "two"});
 }
@@ -278,7 +268,7 @@ TEST_CASE("journal: a pipe that has nothing yet is not the end of it") {
 TEST_CASE("journal: one has it at a time") {
   test::temporary_directory at;
   std::optional<journal> first{std::in_place, at.path(), lines};
-  REQUIRE(code_of([&] { journal{at.path(), lines}; }) == errc::io);
+  REQUIRE(fails_with(errc::io, [&] { journal{at.path(), lines}; }));
   first.reset();
   journal{at.path(), lines};
 }
@@ -286,18 +276,18 @@ TEST_CASE("journal: one has it at a time") {
 TEST_CASE("journal: records of another kind and foreign files are refused") {
   test::temporary_directory at;
   journal{at / "a", frames};
-  REQUIRE(code_of([&] { journal{at / "a", lines}; }) == errc::mismatch);
+  REQUIRE(fails_with(errc::mismatch, [&] { journal{at / "a", lines}; }));
   fs::create_directory(at / "b");
   write_file(at / "b/mine.lines", "x");
-  REQUIRE(code_of([&] { journal{at / "b", lines}; }) == errc::mismatch);
+  REQUIRE(fails_with(errc::mismatch, [&] { journal{at / "b", lines}; }));
   write_file(at / "c", "x");
-  REQUIRE(code_of([&] { journal{at / "c", lines}; }) == errc::io);
+  REQUIRE(fails_with(errc::io, [&] { journal{at / "c", lines}; }));
 }
 
 TEST_CASE("journal: releasing removes files that are not needed, and numbers continue") {
   for (const auto format : {record_format::lines, record_format::frames}) {
     test::temporary_directory at;
-    const journal_format options{.format = format, .file_bytes = 100};
+    const auto options = in_files_of(100, format);
     {
       journal to{at.path(), options};
       for (int i = 0; i < 100; ++i)
@@ -309,8 +299,8 @@ TEST_CASE("journal: releasing removes files that are not needed, and numbers con
       REQUIRE(to.first() > 0);
       REQUIRE(to.first() <= 40);
       REQUIRE(record(to, 40) == "40");
-      REQUIRE(code_of([&] { record(to, to.first() - 1); }) == errc::not_found);
-      REQUIRE(code_of([&] { record(to, 100); }) == errc::not_found);
+      REQUIRE(fails_with(errc::not_found, [&] { record(to, to.first() - 1); }));
+      REQUIRE(fails_with(errc::not_found, [&] { record(to, 100); }));
       to.release_below(41);
     }
     journal to{at.path(), options};
@@ -331,7 +321,7 @@ TEST_CASE("journal: nothing is appended or locked through a symbolic link") {
     const auto directory = fs::path{at / ("journal-" + name)};
     fs::create_directory(directory);
     fs::create_symlink("../victim", directory / name);
-    CHECK(code_of([&] { journal{directory, lines}; }) == errc::io);
+    CHECK(fails_with(errc::io, [&] { journal{directory, lines}; }));
   }
   CHECK(fs::file_size(at / "victim") == 2);
 
@@ -355,8 +345,7 @@ TEST_CASE("journal: half a line is not counted in the file that it was copied fr
 
 TEST_CASE("journal: a line longer than a file is one record") {
   test::temporary_directory at;
-  const journal_format options{.format = record_format::lines, .file_bytes = 1000};
-  journal to{at.path(), options};
+  journal to{at.path(), in_files_of(1000, record_format::lines)};
   const std::string line(150'000, 'x');
   pour(to, "short\n");
   for (std::size_t i = 0; i < line.size(); i += 50'000)
@@ -367,24 +356,23 @@ TEST_CASE("journal: a line longer than a file is one record") {
 
 TEST_CASE("journal: a lost or shortened file in the middle is found") {
   test::temporary_directory at;
-  const journal_format options{.format = record_format::frames, .file_bytes = 50};
+  const auto options = in_files_of(50);
   {
     journal to{at.path(), options};
     for (int i = 0; i < 10; ++i)
       to.append(std::to_string(i));
   }
-  const auto names = files_in(at.path());
-  const auto victim = at / names[1];
+  const auto victim = at / files_in(at.path())[1];
   fs::resize_file(victim, fs::file_size(victim) - 1);
-  REQUIRE(code_of([&] { records(journal{at.path(), options}); }) == errc::torn_file);
+  REQUIRE(fails_with(errc::torn_file, [&] { records(journal{at.path(), options}); }));
   fs::remove(victim);
-  REQUIRE(code_of([&] { records(journal{at.path(), options}); }) == errc::torn_file);
+  REQUIRE(fails_with(errc::torn_file, [&] { records(journal{at.path(), options}); }));
 }
 
 TEST_CASE(
     "journal: a file in the middle with a line more or less is refused before its first one") {
   test::temporary_directory at;
-  const journal_format options{.format = record_format::lines, .file_bytes = 10};
+  const auto options = in_files_of(10, record_format::lines);
   pour(*std::make_unique<journal>(at.path(), options), "one\ntwo\nthree\n");
   pour(*std::make_unique<journal>(at.path(), options), "four\n");
   for (const char* changed : {"one two\nthree\n", "on\ne\ntwo\nthree\n"}) {
@@ -392,14 +380,13 @@ TEST_CASE(
     const journal from{at.path(), options};
     REQUIRE(record(from, 3) == "four");
     for (int turn = 0; turn < 2; ++turn)
-      REQUIRE(code_of([&] { record(from, 0); }) == errc::torn_file);
+      REQUIRE(fails_with(errc::torn_file, [&] { record(from, 0); }));
   }
 }
 
 TEST_CASE("journal: few files are open, however many there are") {
   test::temporary_directory at;
-  const journal_format options{.format = record_format::frames, .file_bytes = 1};
-  journal to{at.path(), options};
+  journal to{at.path(), in_files_of(1)};
   for (int i = 0; i < 100; ++i)
     to.append(std::to_string(i));
   REQUIRE(to.open_count() <= 17);
@@ -411,8 +398,7 @@ TEST_CASE("journal: few files are open, however many there are") {
 
 TEST_CASE("journal: with sync it is the same") {
   test::temporary_directory at;
-  const journal_format options{.format = record_format::lines, .file_bytes = 10, .sync = true};
-  journal to{at.path(), options};
+  journal to{at.path(), {.format = record_format::lines, .file_bytes = 10, .sync = true}};
   for (int i = 0; i < 10; ++i)
     pour(to, "12345\n6");
   REQUIRE(to.next() == 10);
@@ -422,11 +408,10 @@ TEST_CASE("journal: with sync it is the same") {
 
 TEST_CASE("journal: threads read what is there while one adds and one releases") {
   test::temporary_directory at;
-  const journal_format options{.format = record_format::frames, .file_bytes = 2000};
-  journal to{at.path(), options};
+  journal to{at.path(), in_files_of(2000)};
   std::atomic<std::uint64_t> released = 0;
   std::atomic<std::uint64_t> wrong = 0;
-  std::vector<std::thread> readers;
+  std::vector<std::jthread> readers;
   constexpr std::uint64_t all = 5000;
   for (unsigned i = 0; i < 2; ++i)
     readers.emplace_back([&, i] {
@@ -451,8 +436,7 @@ TEST_CASE("journal: threads read what is there while one adds and one releases")
       to.release_below(i - 1000);
     }
   }
-  for (auto& x : readers)
-    x.join();
+  readers.clear();
   REQUIRE(wrong == 0);
 }
 

@@ -1,11 +1,13 @@
 #include "runtime/sources/lines/json_text.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/random_text.hpp"
 
 #include <cstddef>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace leat::json_text_test {
 namespace {
@@ -21,11 +23,6 @@ std::optional<std::string> unescaped(std::string_view x) {
   REQUIRE(*size <= x.size());
   return to.substr(0, *size);
 }
-
-struct piece {
-  std::string_view escaped;
-  std::string_view means;
-};
 
 } // namespace
 
@@ -45,39 +42,24 @@ TEST_CASE("an escape in a text is found wherever it stands, however long the tex
 }
 
 TEST_CASE("texts of random escapes mean what their pieces mean") {
-  static constexpr piece pieces[] = {
-      {"\\\"", "\""},
-      {"\\\\", "\\"},
-      {"\\/", "/"},
-      {"\\b", "\b"},
-      {"\\f", "\f"},
-      {"\\n", "\n"},
-      {"\\r", "\r"},
-      {"\\t", "\t"},
-      {"\\u0041", "A"},
-      {"\\u007f", "\x7f"},
-      {"\\u0080", "\u0080"},
-      {"\\u07FF", "\u07ff"},
-      {"\\u0800", "\u0800"},
-      {"\\ud7ff", "\ud7ff"},
-      {"\\uE000", "\ue000"},
-      {"\\uffff", "\uffff"},
-      {"\\ud800\\udc00", "\U00010000"},
-      {"\\uDBFF\\uDFFF", "\U0010ffff"},
-      {"\xc3\xa9", "\xc3\xa9"},
-      {"some words", "some words"},
-      {"a", "a"},
-  };
-  const auto seed = std::random_device{}();
-  INFO("seed " << seed);
-  std::mt19937 random{seed};
+  using piece = std::pair<std::string_view, std::string_view>;
+  std::vector pieces(
+      {piece{"\\\"", "\""}, piece{"\\\\", "\\"}, piece{"\\/", "/"}, piece{"\\b", "\b"},
+       piece{"\\f", "\f"}, piece{"\\n", "\n"}, piece{"\\r", "\r"}, piece{"\\t", "\t"},
+       piece{"\\u0041", "A"}, piece{"\\u007f", "\x7f"}, piece{"\\u0080", "\u0080"},
+       piece{"\\u07FF", "\u07ff"}, piece{"\\u0800", "\u0800"}, piece{"\\ud7ff", "\ud7ff"},
+       piece{"\\uE000", "\ue000"}, piece{"\\uffff", "\uffff"},
+       piece{"\\ud800\\udc00", "\U00010000"}, piece{"\\uDBFF\\uDFFF", "\U0010ffff"}});
+  for (const auto* plain : {"\xc3\xa9", "some words", "a"})
+    pieces.emplace_back(plain, plain);
+  test::seeded_random random;
   for (int i = 0; i < 5000; ++i) {
     std::string escaped;
     std::string means;
     for (auto n = random() % 40; n > 0; --n) {
-      const auto& x = pieces[random() % std::size(pieces)];
-      escaped += x.escaped;
-      means += x.means;
+      const auto& x = pieces[random() % pieces.size()];
+      escaped += x.first;
+      means += x.second;
     }
     CHECK(unescaped(escaped) == means);
   }

@@ -1,10 +1,12 @@
 #include "runtime/pipeline/operator_node.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/expected_error.hpp"
 #include "tests/support/file_size_limit.hpp"
 #include "tests/support/pipe.hpp"
+#include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
 
-#include <leat/error.hpp>
 #include <leat/notice.hpp>
 #include <leat/once.hpp>
 #include <leat/sources.hpp>
@@ -12,9 +14,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <filesystem>
-#include <fstream>
 #include <future>
-#include <thread>
 
 namespace leat::once_test {
 namespace {
@@ -47,52 +47,19 @@ std::vector<std::string> texts(live_source& from, std::uint64_t number = 0) {
   return all;
 }
 
-/// A generator of numbers, whose count of calls can be awaited.
-class numbers {
-public:
-  explicit numbers(std::uint64_t end) : end_(end) {}
-
-  bool operator()(sample& into) {
-    std::lock_guard lock{mutex_};
-    if (given_ == end_)
-      return false;
-    into.set("text", std::to_string(given_++));
-    changed_.notify_all();
-    return true;
-  }
-  void wait_for(std::uint64_t given) {
-    std::unique_lock lock{mutex_};
-    changed_.wait(lock, [&] { return given_ >= given; });
-  }
-  std::uint64_t given() {
-    std::lock_guard lock{mutex_};
-    return given_;
-  }
-
-private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  const std::uint64_t end_;
-  std::uint64_t given_ = 0;
-};
-
-pipeline once_numbers(std::shared_ptr<numbers> from) {
-  return once("numbers@1", [from = std::move(from)](sample& into) { return (*from)(into); });
-}
-
-/// Counts the calls of a feed's listener.
-class change_count {
+/// A count that can be awaited.
+class awaited_count {
 public:
   void add() {
     std::lock_guard lock{mutex_};
     ++count_;
     changed_.notify_all();
   }
-  void wait_for(int count) {
+  void wait_for(std::uint64_t count) {
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [&] { return count_ >= count; });
   }
-  int count() {
+  std::uint64_t now() {
     std::lock_guard lock{mutex_};
     return count_;
   }
@@ -100,25 +67,43 @@ public:
 private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  int count_ = 0;
+  std::uint64_t count_ = 0;
 };
 
-template <class F>
-error error_of(F f) {
-  try {
-    f();
-  } catch (const error& x) {
-    return x;
+/// A generator of numbers, called by one thread at a time.
+struct numbers {
+  explicit numbers(std::uint64_t x) : end(x) {}
+
+  bool operator()(sample& into) {
+    const auto next = given.now();
+    if (next == end)
+      return false;
+    into.set("text", std::to_string(next));
+    given.add();
+    return true;
   }
-  FAIL("nothing was thrown");
-  throw std::logic_error("never reached");
+
+  const std::uint64_t end;
+  awaited_count given;
+};
+
+pipeline once_numbers(std::shared_ptr<numbers> from) {
+  return once("numbers@1", [from = std::move(from)](sample& into) { return (*from)(into); });
+}
+
+pipeline once_numbers(std::uint64_t end) {
+  return once_numbers(std::make_shared<numbers>(end));
+}
+
+std::shared_ptr<live_source> journaled_input(const std::string& at) {
+  return feed_of(standard_input().journal(at));
 }
 
 TEST_CASE("once: a function's samples come once, in order, with ids, with and without a journal") {
   test::temporary_directory at;
   for (const bool journaled : {false, true}) {
     CAPTURE(journaled);
-    auto data = once_numbers(std::make_shared<numbers>(10'000));
+    auto data = once_numbers(10'000);
     const auto feed = feed_of(journaled ? data.journal(at.path()) : data);
     REQUIRE(feed->has_journal() == journaled);
     for (std::uint64_t i = 0; i < 10'000; ++i) {
@@ -137,14 +122,14 @@ TEST_CASE("once: a function's samples come once, in order, with ids, with and wi
 TEST_CASE("once: nothing is read before it is wanted, and then only so far ahead") {
   const auto from = std::make_shared<numbers>(1'000'000);
   const auto feed = feed_of(once_numbers(from));
-  REQUIRE(from->given() == 0);
+  REQUIRE(from->given.now() == 0);
   REQUIRE(peek_when_there(*feed, 10) == state::ready);
   // The thread stops as soon as it has read as far ahead as it may.
   constexpr std::uint64_t ahead = 4096;
-  from->wait_for(11 + ahead);
+  from->given.wait_for(11 + ahead);
   REQUIRE(peek_when_there(*feed, 100) == state::ready);
-  from->wait_for(101 + ahead);
-  REQUIRE(from->given() == 101 + ahead);
+  from->given.wait_for(101 + ahead);
+  REQUIRE(from->given.now() == 101 + ahead);
 }
 
 TEST_CASE("once: a restart at every record, over the same journal, loses and repeats none") {
@@ -158,8 +143,7 @@ TEST_CASE("once: a restart at every record, over the same journal, loses and rep
     const auto feed = feed_of(once_numbers(from).journal(at.path(), options));
     feed->release_below(i, 0, 1);
     REQUIRE(peek_when_there(*feed, i) == state::ready);
-    std::string expected = std::to_string(i);
-    REQUIRE(text(*feed, i) == expected);
+    REQUIRE(text(*feed, i) == std::to_string(i));
   }
   const auto feed = feed_of(once_numbers(from).journal(at.path(), options));
   REQUIRE(peek_when_there(*feed, all) == state::ended);
@@ -173,8 +157,7 @@ TEST_CASE("once: a job that saved no snapshot begins again with the first record
     const auto feed = feed_of(once_numbers(from).journal(at.path()));
     REQUIRE(peek_when_there(*feed, 50) == state::ready);
   }
-  const auto feed = feed_of(once_numbers(from).journal(at.path()));
-  const auto all = texts(*feed);
+  const auto all = texts(*feed_of(once_numbers(from).journal(at.path())));
   REQUIRE(all.size() == 100);
   for (std::size_t i = 0; i < all.size(); ++i)
     REQUIRE(all[i] == std::to_string(i));
@@ -188,15 +171,15 @@ TEST_CASE("once: a snapshot of another journal, and records that were released, 
     const auto feed = feed_of(once_numbers(from).journal(at.path(), options));
     REQUIRE(peek_when_there(*feed, 999) == state::ready);
     feed->check_holds(0, 1000);
-    REQUIRE(error_of([&] { feed->check_holds(0, 1001); }).code() == errc::mismatch);
+    REQUIRE(code_of([&] { feed->check_holds(0, 1001); }) == errc::mismatch);
     feed->release_below(500, 0, 1);
-    REQUIRE(error_of([&] { feed->peek(499); }).code() == errc::not_found);
+    REQUIRE(code_of([&] { feed->peek(499); }) == errc::not_found);
     REQUIRE(feed->peek(500) == state::ready);
     feed->check_holds(500, 1000);
-    REQUIRE(error_of([&] { feed->check_holds(499, 1000); }).code() == errc::mismatch);
+    REQUIRE(code_of([&] { feed->check_holds(499, 1000); }) == errc::mismatch);
   }
   const auto feed = feed_of(once_numbers(from).journal(at.path(), options));
-  const auto problem = error_of([&] { feed->peek(0); });
+  const auto problem = problem_of([&] { feed->peek(0); }).value();
   REQUIRE(problem.code() == errc::not_found);
   REQUIRE(std::string{problem.what()}.find("released") != std::string::npos);
 }
@@ -210,20 +193,13 @@ TEST_CASE("once: what the function throws comes out, and what came before stays 
   }));
   std::promise<void> changed;
   const auto stop = feed->on_change([&, told = false]() mutable {
-    try {
-      feed->peek(5);
-    } catch (const error&) {
-      if (!std::exchange(told, true))
-        changed.set_value();
-    }
+    if (code_of([&] { feed->peek(5); }) && !std::exchange(told, true))
+      changed.set_value();
   });
   feed->wait(5, never);
-  for (int turn = 0; turn < 2; ++turn) {
-    const auto problem = error_of([&] { feed->peek(5); });
-    REQUIRE(problem.code() == errc::io);
-    REQUIRE(problem.details().got == "the queue is gone");
-    REQUIRE(problem.details().stage == "once source \"numbers\"");
-  }
+  for (int turn = 0; turn < 2; ++turn)
+    check_error([&] { feed->peek(5); },
+                {.code = errc::io, .stage = "once source \"numbers\"", .got = "the queue is gone"});
   REQUIRE(feed->peek(4) == state::ready);
   REQUIRE(text(*feed, 4) == "4");
   changed.get_future().wait();
@@ -247,29 +223,26 @@ TEST_CASE("once: a destruction waits for the function, says so, and journals wha
     return true;
   });
   {
-    const auto feed = data.journal(at.path()).root().feed->get();
+    const auto feed = feed_of(data.journal(at.path()));
     REQUIRE(feed->peek(0) == state::pending);
     called.get_future().wait();
   }
   set_notice_handler({});
-  const auto feed = feed_of(data.journal(at.path()));
-  REQUIRE(texts(*feed) == std::vector<std::string>{"late"});
+  REQUIRE(texts(*feed_of(data.journal(at.path()))) == std::vector<std::string>{"late"});
 }
 
 TEST_CASE("once: of one source two feeds cannot read at a time") {
   test::temporary_directory at;
-  const auto data = once_numbers(std::make_shared<numbers>(10));
+  const auto data = once_numbers(10);
   const auto first = feed_of(data);
   REQUIRE(peek_when_there(*first, 0) == state::ready);
-  const auto second = feed_of(data.journal(at.path()));
-  REQUIRE(error_of([&] { second->peek(0); }).code() == errc::invalid_argument);
+  REQUIRE(code_of([&] { feed_of(data.journal(at.path()))->peek(0); }) == errc::invalid_argument);
 }
 
 TEST_CASE("once: a journal that is in use is refused") {
   test::temporary_directory at;
-  const auto first = feed_of(once_numbers(std::make_shared<numbers>(1)).journal(at.path()));
-  const auto second = once_numbers(std::make_shared<numbers>(1)).journal(at.path());
-  REQUIRE(error_of([&] { feed_of(second); }).code() == errc::io);
+  const auto first = feed_of(once_numbers(1).journal(at.path()));
+  REQUIRE(code_of([&] { feed_of(once_numbers(1).journal(at.path())); }) == errc::io);
 }
 
 TEST_CASE("once: a full disk is an error at the record that found no room") {
@@ -280,7 +253,7 @@ TEST_CASE("once: a full disk is an error at the record that found no room") {
                             }).journal(at.path()));
   const test::file_size_limit full{5000};
   feed->wait(3, never);
-  REQUIRE(error_of([&] { feed->peek(3); }).code() == errc::io);
+  REQUIRE(code_of([&] { feed->peek(3); }) == errc::io);
   REQUIRE(feed->peek(2) == state::ready);
   REQUIRE(text(*feed, 2) == std::string(10, 'x'));
 }
@@ -291,8 +264,8 @@ TEST_CASE("standard input: lines come as they are written, and listeners are tol
     CAPTURE(journaled);
     test::pipe_pair pipe;
     const test::standard_input_from input{pipe.out()};
-    const auto feed = feed_of(journaled ? standard_input().journal(at.path()) : standard_input());
-    change_count changes;
+    const auto feed = journaled ? journaled_input(at.path()) : feed_of(standard_input());
+    awaited_count changes;
     const auto stop = feed->on_change([&] { changes.add(); });
     REQUIRE(feed->peek(1) == state::pending);
     pipe.write("one\nt");
@@ -308,9 +281,9 @@ TEST_CASE("standard input: lines come as they are written, and listeners are tol
     changes.wait_for(3);
     REQUIRE(texts(*feed) == std::vector<std::string>{"one", "two", "no newline"});
     stop();
-    const auto told = changes.count();
+    const auto told = changes.now();
     REQUIRE(feed->peek(9) == state::ended);
-    REQUIRE(changes.count() == told);
+    REQUIRE(changes.now() == told);
     std::string id;
     feed->append_id(2, id);
     REQUIRE(id == "stdin/2");
@@ -324,13 +297,12 @@ TEST_CASE(
   const test::standard_input_from input{pipe.out()};
   for (int i = 0; i < 10; ++i) {
     pipe.write(std::to_string(i) + "\nhalf of ");
-    const auto feed = feed_of(standard_input().journal(at.path()));
+    const auto feed = journaled_input(at.path());
     REQUIRE(peek_when_there(*feed, static_cast<std::uint64_t>(i)) == state::ready);
     REQUIRE(feed->peek(static_cast<std::uint64_t>(i) + 1) == state::pending);
   }
   pipe.close_in();
-  const auto feed = feed_of(standard_input().journal(at.path()));
-  const auto all = texts(*feed);
+  const auto all = texts(*journaled_input(at.path()));
   REQUIRE(all.size() == 11);
   REQUIRE(all[0] == "0");
   for (std::size_t i = 1; i < 10; ++i)
@@ -345,26 +317,20 @@ TEST_CASE("standard input: after an end without newline a later process begins a
     const test::standard_input_from input{pipe.out()};
     pipe.write(last);
     pipe.close_in();
-    const auto feed = feed_of(standard_input().journal(at.path()));
-    REQUIRE(texts(*feed).back() == last);
+    REQUIRE(texts(*journaled_input(at.path())).back() == last);
   }
   test::pipe_pair pipe;
   pipe.close_in();
   const test::standard_input_from input{pipe.out()};
-  const auto feed = feed_of(standard_input().journal(at.path()));
-  REQUIRE(texts(*feed) == std::vector<std::string>{"first", "second"});
+  REQUIRE(texts(*journaled_input(at.path())) == std::vector<std::string>{"first", "second"});
 }
 
 TEST_CASE("standard input: a file is read to its end") {
   test::temporary_directory at;
-  std::ofstream{at / "text"} << "one\ntwo";
-  auto* file = std::fopen((at / "text").c_str(), "r");
-  {
-    const test::standard_input_from input{fileno(file)};
-    const auto feed = feed_of(standard_input().journal(at / "journal"));
-    REQUIRE(texts(*feed) == std::vector<std::string>{"one", "two"});
-  }
-  std::fclose(file);
+  test::tar_writer::write(at / "text", "one\ntwo");
+  const auto file = file_descriptor::open(at / "text");
+  const test::standard_input_from input{file.get()};
+  REQUIRE(texts(*journaled_input(at / "journal")) == std::vector<std::string>{"one", "two"});
 }
 
 TEST_CASE("standard input: two sources of one process are refused, one after the other is fine") {
@@ -374,7 +340,7 @@ TEST_CASE("standard input: two sources of one process are refused, one after the
   auto first = standard_input();
   REQUIRE(peek_when_there(*feed_of(first), 0) == state::ready);
   const auto second = feed_of(standard_input());
-  REQUIRE(error_of([&] { second->peek(0); }).code() == errc::invalid_argument);
+  REQUIRE(code_of([&] { second->peek(0); }) == errc::invalid_argument);
   first = count(1);
   pipe.write("b\n");
   REQUIRE(peek_when_there(*second, 0) == state::ready);
@@ -390,24 +356,21 @@ TEST_CASE(
     pipe.write("line\n");
   pipe.close_in();
   {
-    const auto feed = feed_of(standard_input().journal(at.path()));
+    const auto feed = journaled_input(at.path());
     const test::file_size_limit full{4096};
     feed->wait(999, never);
-    const auto problem = error_of([&] { feed->peek(999); });
-    REQUIRE(problem.code() == errc::io);
-    REQUIRE(problem.details().got.starts_with("File too large (no file of this process"));
+    check_error([&] { feed->peek(999); },
+                {.code = errc::io, .got_has = "File too large (no file of this process"});
     REQUIRE(feed->peek(4096 / 5 - 1) == state::ready);
     REQUIRE(text(*feed, 10) == "line");
   }
-  const auto feed = feed_of(standard_input().journal(at.path()));
-  REQUIRE(texts(*feed) == std::vector<std::string>(1000, "line"));
+  REQUIRE(texts(*journaled_input(at.path())) == std::vector<std::string>(1000, "line"));
 }
 
 TEST_CASE("journal: where the journal lies is not part of a pipeline") {
   test::temporary_directory at;
   const auto plain = standard_input().batch(4);
-  const auto journaled = plain.journal(at.path());
-  REQUIRE(plain == journaled);
+  REQUIRE(plain == plain.journal(at.path()));
   REQUIRE(standard_input().root().feed->facts()
           == standard_input().journal(at.path()).root().feed->facts());
   REQUIRE(feed_of(once("a", [](sample&) { return false; }))->facts().digest
@@ -433,15 +396,14 @@ TEST_CASE("journal: each once source has its folder, one that stands twice in a 
 
 TEST_CASE("journal: wrong calls are refused") {
   const auto data = standard_input();
-  REQUIRE(error_of([&] { (void)data.journal(""); }).code() == errc::invalid_argument);
-  REQUIRE(error_of([&] { (void)data.journal("x", {.file_bytes = 0}); }).code()
-          == errc::invalid_argument);
+  const auto wrong = errc::invalid_argument;
+  REQUIRE(code_of([&] { (void)data.journal(""); }) == wrong);
+  const journal_options empty_files{.file_bytes = 0};
+  REQUIRE(code_of([&] { (void)data.journal("x", empty_files); }) == wrong);
   test::temporary_directory at;
-  const auto twice = data.journal(at / "a").journal(at / "b");
-  REQUIRE(error_of([&] { feed_of(twice); }).code() == errc::invalid_argument);
-  REQUIRE(error_of([] { once("", [](sample&) { return true; }); }).code()
-          == errc::invalid_argument);
-  REQUIRE(error_of([] { once("x", {}); }).code() == errc::invalid_argument);
+  REQUIRE(code_of([&] { feed_of(data.journal(at / "a").journal(at / "b")); }) == wrong);
+  REQUIRE(code_of([] { once("", [](sample&) { return true; }); }) == wrong);
+  REQUIRE(code_of([] { once("x", {}); }) == wrong);
 }
 
 } // namespace

@@ -4,15 +4,14 @@
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/tables/block_cache.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/expected_error.hpp"
+#include "tests/support/in_threads.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
 
-#include <leat/bad_sample.hpp>
 #include <leat/source.hpp>
 #include <leat/sources.hpp>
 #include <leat/tables.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <map>
@@ -64,20 +63,17 @@ public:
       rows->offsets.pop_back();
     if (damage == "short")
       rows->numbers.pop_back();
+    const auto numbers = std::as_bytes(std::span{rows->numbers});
+    const auto bytes = std::as_bytes(std::span{rows->bytes});
     table_block x{.rows = rows_per_block + (damage == "more" ? 1 : 0), .bytes = 100};
-    x.columns.push_back({.name = "n",
-                         .type = dtype::i32,
-                         .values = std::as_bytes(std::span{rows->numbers}),
-                         .nulls = rows->nulls});
-    x.columns.push_back({.name = "b",
-                         .kind = column_kind::bytes,
-                         .values = std::as_bytes(std::span{rows->bytes}),
-                         .offsets = rows->offsets});
-    x.columns.push_back({.name = "r",
-                         .kind = column_kind::ragged,
-                         .type = dtype::i8,
-                         .values = std::as_bytes(std::span{rows->bytes}),
-                         .offsets = rows->offsets});
+    x.columns = {
+        {.name = "n", .type = dtype::i32, .values = numbers, .nulls = rows->nulls},
+        {.name = "b", .kind = column_kind::bytes, .values = bytes, .offsets = rows->offsets},
+        {.name = "r",
+         .kind = column_kind::ragged,
+         .type = dtype::i8,
+         .values = bytes,
+         .offsets = rows->offsets}};
     x.memory = rows;
     return x;
   }
@@ -118,11 +114,8 @@ struct row {
 row read(const source& data, std::uint64_t record) {
   sample s;
   sample_access::reset(s, nullptr);
-  try {
-    data.read(record, s);
-  } catch (const bad_sample& problem) {
-    return {-1, {}, problem.what()};
-  }
+  if (const auto problem = bad_sample_of([&] { data.read(record, s); }))
+    return {-1, {}, problem->second};
   CHECK(s.is_ragged("r"));
   CHECK(s.shape_of("r") == shape{s.bytes("b").size()});
   return {s.has("n") ? s.get<std::int32_t>("n") : -1, std::string{s.text("b")}, {}};
@@ -169,10 +162,8 @@ TEST_CASE("numbers of rows and offsets that cannot be make all rows of the block
     x.reader->damage = damage;
     x.reader->reads = 0;
     const auto data = opened(x.rows());
-    for (std::uint64_t i = 8; i < 12; ++i) {
-      const auto found = read(*data, i);
-      CHECK(found.why.find("rows-3, block 0: ") != std::string::npos);
-    }
+    for (std::uint64_t i = 8; i < 12; ++i)
+      CHECK(read(*data, i).why.find("rows-3, block 0: ") != std::string::npos);
     CHECK(x.reader->reads == 1); // the failure is cached like a block
   }
 }
@@ -192,26 +183,18 @@ TEST_CASE("a null is a bad sample, or no field") {
 
 TEST_CASE("formats and columns that cannot be are refused") {
   const bench x;
-  const auto told = [](auto call) {
-    const auto problem = problem_of(call);
-    REQUIRE(problem);
-    CHECK(problem->code() == errc::invalid_argument);
-    return std::string{problem->what()};
-  };
-  CHECK(told([&] {
-          register_table_reader("orc", x.reader);
-        }).find("got \"orc\", needed \"parquet\" or \"arrow\"")
-        != std::string::npos);
-  CHECK(told([&] { register_table_reader("arrow", nullptr); }).find("got no reader")
-        != std::string::npos);
-  CHECK(told([&] {
-          x.rows({.columns = {"a", "b", "a"}});
-        }).find("columns with \"a\"")
-        != std::string::npos);
-  CHECK(told([&] { opened(arrow(x.at / "rows-*")); })
-            .find("arrow, got a program that has no reader of such files, needed a program in "
-                  "Python (leat.arrow, over pyarrow)")
-        != std::string::npos);
+  const auto wrong = errc::invalid_argument;
+  check_error([&] { register_table_reader("orc", x.reader); },
+              {.code = wrong, .got = "\"orc\"", .needed_has = "\"parquet\" or \"arrow\""});
+  check_error([&] { register_table_reader("arrow", nullptr); },
+              {.code = wrong, .got = "no reader"});
+  const table_options twice{.columns = {"a", "b", "a"}};
+  check_error([&] { x.rows(twice); }, {.code = wrong, .got_has = "columns with \"a\""});
+  check_error([&] { opened(arrow(x.at / "rows-*")); },
+              {.code = wrong,
+               .stage = "arrow",
+               .got = "a program that has no reader of such files",
+               .needed_has = "a program in Python (leat.arrow, over pyarrow)"});
   CHECK(parse_pipeline(to_string(x.rows({.columns = {"n"}, .nulls = null_policy::no_field})))
         == x.rows({.columns = {"n"}, .nulls = null_policy::no_field}));
 }
@@ -269,15 +252,11 @@ TEST_CASE("threads that need blocks in order decode each once, and the next ones
                             return cached_block{{.rows = block, .bytes = 100}, {}};
                           }};
   std::atomic<std::uint64_t> next = 0;
-  std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
-  for (int i = 0; i < 4; ++i)
-    threads.emplace_back([&] {
-      for (auto row = next++; row < blocks * 16; row = next++)
-        wrong += cache.get(row / 16)->content.rows == row / 16 ? 0 : 1;
-    });
-  for (auto& x : threads)
-    x.join();
+  test::in_threads(4, [&](unsigned) {
+    for (auto row = next++; row < blocks * 16; row = next++)
+      wrong += cache.get(row / 16)->content.rows == row / 16 ? 0 : 1;
+  });
   CHECK(wrong == 0);
   CHECK(decoded.size() == blocks);
   CHECK(cache.decoded_again() == 0);
@@ -292,21 +271,17 @@ TEST_CASE(
                               throw std::runtime_error("no answer");
                             return {{.rows = block, .bytes = 100}, {}};
                           }};
-  std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
-  for (unsigned seed = 0; seed < 4; ++seed)
-    threads.emplace_back([&, seed] {
-      std::mt19937 draw{seed};
-      for (int i = 0; i < 3000; ++i) {
-        const std::uint64_t block = draw() % 30;
-        try {
-          wrong += cache.get(block)->content.rows == block ? 0 : 1;
-        } catch (const std::runtime_error&) {
-        }
+  test::in_threads(4, [&](unsigned seed) {
+    std::mt19937 draw{seed};
+    for (int i = 0; i < 3000; ++i) {
+      const std::uint64_t block = draw() % 30;
+      try {
+        wrong += cache.get(block)->content.rows == block ? 0 : 1;
+      } catch (const std::runtime_error&) {
       }
-    });
-  for (auto& x : threads)
-    x.join();
+    }
+  });
   CHECK(wrong == 0);
 }
 

@@ -1,23 +1,23 @@
 #include "runtime/sources/tar/tar_stream_source.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/drawn.hpp"
+#include "tests/support/expected_error.hpp"
+#include "tests/support/in_threads.hpp"
 #include "tests/support/linear_pipeline.hpp"
 #include "tests/support/packing.hpp"
+#include "tests/support/random_text.hpp"
+#include "tests/support/source_reading.hpp"
 #include "tests/support/stream_places.hpp"
-#include "tests/support/stream_reading.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
 
-#include <leat/error.hpp>
 #include <leat/sources.hpp>
 #include <leat/streams.hpp>
 
 #include <sys/stat.h>
 
 #include <atomic>
-#include <filesystem>
 #include <fstream>
-#include <random>
 #include <thread>
 
 namespace leat::tar_stream_test {
@@ -29,49 +29,29 @@ namespace {
 using samples = std::vector<stream_sample>;
 using names = std::vector<std::string>;
 
-std::string noise(std::mt19937& random, std::size_t size) {
-  std::string x(size, '\0');
-  for (auto& c : x)
-    c = static_cast<char>(random());
-  return x;
-}
-
 /// An archive of samples of all kinds, between members that belong to none.
 tar_writer archive_of(std::mt19937& random, std::size_t count) {
   tar_writer tar;
   tar.raw(tar_writer::header("dir/", 0, '5'));
   for (std::size_t i = 0; i < count; ++i) {
     const auto key = "dir/" + std::string(random() % 150, 'k') + std::to_string(i / 2);
-    const auto content = noise(random, random() % 3000);
+    const auto content = random_bytes(random, random() % 3000);
     if (random() % 4 == 0)
-      tar.file(".hidden", noise(random, random() % 2000));
+      tar.file(".hidden", random_bytes(random, random() % 2000));
     tar.pax(key + ".JPG", content);
     if (random() % 3 == 0)
-      tar.file("readme", noise(random, 700));
+      tar.file("readme", random_bytes(random, 700));
     if (random() % 2 == 0)
       tar.gnu_long(key + ".cls", std::to_string(i));
     if (random() % 5 == 0)
       tar.raw(std::string(512, '\0'));
   }
-  return tar.file("README", noise(random, 5000)).end();
+  return tar.file("README", random_bytes(random, 5000)).end();
 }
 
 /// What `tar_shards` reads.
 samples indexed_samples(const std::string& path) {
-  const auto data = tar_shards(path);
-  const auto& source = source_of(data);
-  samples all;
-  sample into;
-  for (std::uint64_t i = 0; i < source.size(); ++i) {
-    sample_access::reset(into, nullptr);
-    source.read(i, into);
-    stream_sample x;
-    source.append_id(i, x.id);
-    for (const auto& name : into.fields())
-      x.fields.emplace_back(name, into.text(name));
-    all.push_back(x);
-  }
-  return all;
+  return read_all(source_of(tar_shards(path)));
 }
 
 /// The samples with another file name in their ids.
@@ -81,39 +61,24 @@ samples renamed(samples all, const std::string& from, const std::string& to) {
   return all;
 }
 
-error error_of(const stream_source& from, const stream_place& place = {}) {
-  try {
-    read_unit(from, 0, place);
-  } catch (const error& x) {
-    return x;
-  }
-  FAIL("no error");
-  throw;
+std::optional<errc> failure_of(const stream_source& from) {
+  return code_of([&] { read_unit(from, 0); });
 }
 
-void save(const std::string& path, std::string_view bytes) {
-  tar_writer::write(path, bytes);
+constexpr auto save = tar_writer::write;
+
+/// The bytes as a file of that name has them.
+std::string packed_for(const std::string& name, const std::string& bytes) {
+  return name.ends_with("gz") ? gzip(bytes) : name.ends_with("zst") ? zstd(bytes) : bytes;
 }
 
 } // namespace
 
-TEST_CASE("a tar stream has the samples of indexed shards") {
+TEST_CASE("a tar stream has the samples of indexed shards, and resumes at every place") {
   temporary_directory dir;
-  const auto seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random{seed};
+  seeded_random random;
   archive_of(random, 60).save(dir / "a.tar");
-  const tar_stream_source stream{{dir / "a.tar"}};
-  CHECK(read_stream(stream) == indexed_samples(dir / "a.tar"));
-  CHECK(read_stream(stream).size() >= 60);
-}
-
-TEST_CASE("a tar stream resumes at every place") {
-  temporary_directory dir;
-  const auto seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random{seed};
-  archive_of(random, 25).save(dir / "a.tar");
+  CHECK(read_stream(tar_stream_source{{dir / "a.tar"}}) == indexed_samples(dir / "a.tar"));
   archive_of(random, 3).save(dir / "b.tar");
   tar_writer{}.end().save(dir / "empty.tar");
   const tar_stream_source stream{{dir / "{a,empty,b}.tar"}};
@@ -124,9 +89,7 @@ TEST_CASE("a tar stream resumes at every place") {
 TEST_CASE(
     "packed tar files are read in whatever parts they were packed, and go on at every place") {
   temporary_directory dir;
-  const auto seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random{seed};
+  seeded_random random;
   const auto tar = archive_of(random, 25);
   tar.save(dir / "x.tar");
   const auto want = indexed_samples(dir / "x.tar");
@@ -164,7 +127,7 @@ TEST_CASE("a record of a snapshot is unpacked from its own member, not through o
   std::vector<std::string> members;
   for (int i = 0; i < 3; ++i)
     members.push_back(
-        gzip(tar_writer{}.file(std::to_string(i) + ".bin", noise(random, 300'000)).bytes()));
+        gzip(tar_writer{}.file(std::to_string(i) + ".bin", random_bytes(random, 300'000)).bytes()));
   const auto path = dir / "x.tar.gz";
   members[2] += gzip(tar_writer{}.end().bytes());
   save(path, members[0] + members[1] + members[2]);
@@ -226,9 +189,7 @@ TEST_CASE("only headers of plain tar files are read ahead") {
 
 TEST_CASE("streams of hundreds of lanes work with few unpackers") {
   temporary_directory dir;
-  const auto seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random{seed};
+  seeded_random random;
   names paths;
   for (int i = 0; i < 40; ++i) {
     paths.push_back(dir / (std::to_string(i) + (i % 2 == 0 ? ".tar.gz" : ".tar.zst")));
@@ -259,9 +220,7 @@ TEST_CASE("streams of hundreds of lanes work with few unpackers") {
 
 TEST_CASE("many threads read records of a snapshot") {
   temporary_directory dir;
-  const auto seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random{seed};
+  seeded_random random;
   const auto bytes = archive_of(random, 30).bytes();
   save(dir / "0.tar", bytes);
   save(dir / "1.tar.gz", pack_in_parts(bytes, 5000, gzip));
@@ -272,17 +231,14 @@ TEST_CASE("many threads read records of a snapshot") {
     for (const auto& x : read_unit(stream, unit))
       records.push_back(x);
   std::atomic<int> wrong = 0;
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < 4; ++t)
-    threads.emplace_back([&, t] {
-      std::mt19937 mine{seed + t};
-      for (int i = 0; i < 100; ++i) {
-        const auto& x = records[mine() % records.size()];
-        wrong += read_record(stream, without_content(x)) != read_record(stream, x);
-      }
-    });
-  for (auto& x : threads)
-    x.join();
+  const auto seed = random();
+  in_threads(4, [&](unsigned t) {
+    std::mt19937 mine{static_cast<unsigned>(seed) + t};
+    for (int i = 0; i < 100; ++i) {
+      const auto& x = records[mine() % records.size()];
+      wrong += read_record(stream, without_content(x)) != read_record(stream, x);
+    }
+  });
   CHECK(wrong == 0);
 }
 
@@ -314,15 +270,13 @@ TEST_CASE("a tar file that is cut anywhere is torn, up to the middle of its end 
     if (!is_drawn(cut))
       continue;
     CAPTURE(cut);
-    save(dir / "x.tar", whole.substr(0, cut));
-    save(dir / "x.tar.gz", gzip(whole.substr(0, cut)));
-    save(dir / "x.tar.zst", zstd(whole.substr(0, cut)));
     for (const std::string name : {"x.tar", "x.tar.gz", "x.tar.zst"}) {
+      save(dir / name, packed_for(name, whole.substr(0, cut)));
       const tar_stream_source stream{{dir / name}};
       if (cut >= end + tar_writer::block)
         CHECK(read_unit(stream, 0).size() == 2);
       else
-        CHECK(error_of(stream).code() == errc::torn_file);
+        CHECK(failure_of(stream) == errc::torn_file);
     }
   }
 }
@@ -382,20 +336,18 @@ TEST_CASE("a compressed file that is cut anywhere, or damaged, is torn") {
   temporary_directory dir;
   std::mt19937 random{7};
   const auto bytes = archive_of(random, 4).bytes();
-  for (const bool is_gzip : {true, false}) {
-    const auto path = dir / (is_gzip ? "x.tar.gz" : "x.tar.zst");
-    const auto whole = is_gzip ? gzip(bytes) : zstd(bytes);
+  for (const std::string name : {"x.tar.gz", "x.tar.zst"}) {
+    const auto path = dir / name;
+    auto whole = packed_for(name, bytes);
     for (std::size_t cut = 0; cut < whole.size(); cut += 1 + random() % 50) {
-      CAPTURE(is_gzip, cut);
+      CAPTURE(name, cut);
       save(path, whole.substr(0, cut));
-      const auto x = error_of(tar_stream_source{{path}});
-      CHECK(x.code() == errc::torn_file);
-      CHECK(x.details().file == path);
+      check_error([&] { read_unit(tar_stream_source{{path}}, 0); },
+                  {.code = errc::torn_file, .file = path});
     }
-    auto damaged = whole;
-    damaged[whole.size() / 2] ^= 0x40;
-    save(path, damaged);
-    CHECK(error_of(tar_stream_source{{path}}).code() == errc::torn_file);
+    whole[whole.size() / 2] ^= 0x40;
+    save(path, whole);
+    CHECK(failure_of(tar_stream_source{{path}}) == errc::torn_file);
   }
 }
 
@@ -406,8 +358,8 @@ TEST_CASE("lengths of members are not trusted in compressed files") {
     CAPTURE(size);
     for (const std::string name : {"a.bin", "ignored"}) {
       save(dir / "x.tar.gz", gzip(tar_writer::header(name, size) + std::string(2000, 'x')));
-      const auto x = error_of(tar_stream_source{{dir / "x.tar.gz"}});
-      CHECK((x.code() == errc::torn_file || x.code() == errc::invalid_argument));
+      const auto code = failure_of(tar_stream_source{{dir / "x.tar.gz"}});
+      CHECK((code == errc::torn_file || code == errc::invalid_argument));
     }
   }
 }
@@ -426,19 +378,14 @@ TEST_CASE("a file that changed after its record was found is refused") {
 
 TEST_CASE("a pipe is read once, from its beginning, compressed or not") {
   temporary_directory dir;
-  const auto seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random{seed};
+  seeded_random random;
   const auto tar = archive_of(random, 10);
   tar.save(dir / "file.tar");
   for (const std::string name : {"pipe.tar", "pipe.tar.gz", "pipe.tar.zst"}) {
     CAPTURE(name);
     REQUIRE(::mkfifo((dir / name).c_str(), 0600) == 0);
-    const auto packed = name.ends_with("gz")    ? gzip(tar.bytes())
-                        : name.ends_with("zst") ? zstd(tar.bytes())
-                                                : tar.bytes();
     const tar_stream_source stream{{dir / name}};
-    std::thread writer{[&] { save(dir / name, packed); }};
+    std::thread writer{[&] { save(dir / name, packed_for(name, tar.bytes())); }};
     const auto unread = stream.open(0, {});
     const auto due = renamed(indexed_samples(dir / "file.tar"), "file.tar", name);
     auto records = read_unit(stream, 0);
@@ -451,20 +398,12 @@ TEST_CASE("a pipe is read once, from its beginning, compressed or not") {
       if (i == 0)
         records = read_unit(stream, 0);
     }
-    for (auto refused :
-         {std::function<void()>{[&] {
-            stream.open(0, {1, records[1].offset, ""});
-          }},
-          std::function<void()>{[&] { read_unit(stream, 0); }},
-          std::function<void()>{[&] { read_record(stream, without_content(records[0])); }}})
-      try {
-        refused();
-        FAIL("not refused");
-      } catch (const error& x) {
-        CHECK(x.code() == errc::invalid_argument);
-        CHECK(x.details().file == dir / name);
-        CHECK(x.details().needed.find("once") != std::string::npos);
-      }
+    const expected_error refused{
+        .code = errc::invalid_argument, .file = dir / name, .needed_has = "once"};
+    const stream_place second{1, records[1].offset, ""};
+    check_error([&] { stream.open(0, second); }, refused);
+    check_error([&] { read_unit(stream, 0); }, refused);
+    check_error([&] { read_record(stream, without_content(records[0])); }, refused);
   }
 }
 

@@ -1,11 +1,11 @@
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/tokens/token_windows.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/expected_error.hpp"
 #include "tests/support/linear_pipeline.hpp"
 #include "tests/support/npy_writer.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
 
 #include <leat/sources.hpp>
 
@@ -13,17 +13,13 @@
 #include <filesystem>
 #include <map>
 #include <numeric>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace leat::token_sources_test {
 namespace {
 
-using test::npy_bytes;
-using test::source_of;
-using test::tar_writer;
-using test::temporary_directory;
+using namespace leat::test;
 
 template <class T>
 std::string bytes_of(const std::vector<T>& xs) {
@@ -213,12 +209,11 @@ TEST_CASE("tokens: a file that was cut short after the opening is an error that 
   const auto& data = source_of(job);
   CHECK(tokens_in<std::uint16_t>(data, 39)[99] == 3999);
   std::filesystem::resize_file(dir / "a.bin", 7900);
-  const auto problem = problem_of([&] { tokens_in<std::uint16_t>(data, 39); });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::torn_file);
-  CHECK(problem->details().file == dir / "a.bin");
-  CHECK(problem->details().got == "the end of the file after 100 bytes of it");
-  CHECK(problem->details().needed == "200 bytes: the file has become shorter since it was opened");
+  check_error([&] { tokens_in<std::uint16_t>(data, 39); },
+              {.code = errc::torn_file,
+               .file = dir / "a.bin",
+               .got = "the end of the file after 100 bytes of it",
+               .needed = "200 bytes: the file has become shorter since it was opened"});
   CHECK(tokens_in<std::uint16_t>(data, 38)[99] == 3899);
 }
 
@@ -288,47 +283,43 @@ TEST_CASE("npy: numbers of rank 1, of every type") {
 
 TEST_CASE("npy: everything else is refused by name") {
   const temporary_directory dir;
-  const auto got_of = [&](const std::string& bytes, errc code = errc::invalid_argument) {
+  const auto check = [&](const std::string& bytes, const std::string& part,
+                         errc code = errc::invalid_argument) {
     tar_writer::write(dir / "x.npy", bytes);
     const auto details = refused(npy(dir / "x.npy"), code);
     CHECK(details.file == dir / "x.npy");
     CHECK(details.stage == "npy");
-    return details.got + "; " + details.needed;
-  };
-  const auto has = [](const std::string& text, const std::string& part) {
-    CAPTURE(text);
-    CHECK(text.find(part) != std::string::npos);
+    CAPTURE(details.got, details.needed, part);
+    CHECK((details.got + "; " + details.needed).find(part) != std::string::npos);
   };
   const std::string eight = "12345678";
-  has(got_of("text"), "NumPy's first bytes");
-  has(got_of(""), "NumPy's first bytes");
-  has(got_of(npy_bytes("<i4", "(2,)", eight, 4)), "format 4.0");
-  has(got_of(npy_bytes(">i4", "(2,)", eight)), "\">i4\"");
-  has(got_of(npy_bytes("|O", "(2,)", eight)), "\"|O\"");
-  has(got_of(npy_bytes("<i4", "(1, 2)", eight, 1, "True")), "Fortran's order");
-  has(got_of(npy_bytes("<i4", "()", eight.substr(0, 4))), "rank 0");
-  has(got_of(npy_bytes("<i4", "(1, 1, 1, 1, 1, 1, 1, 2)", eight)), "rank 8");
-  has(got_of(npy_bytes("<i4", "(2, 0)", "")), "1 to 2^31 bytes");
-  has(got_of(npy_bytes("<i4", "(1, 4294967296, 4294967296)", eight)), "1 to 2^31 bytes");
-  has(got_of(npy_bytes("<i4", "(18446744073709551616,)", eight)), "an extent below 2^64");
-  has(got_of(npy_bytes("<i4", "(-1,)", eight)), "an extent below 2^64");
-  has(got_of(npy_bytes("<i4", "(2)", eight)), "no tuple");
-  has(got_of(npy_bytes("<i4", "(2 1,)", eight)), "',' or ')'");
-  has(got_of(npy_bytes("<i4", "(2,), 'more': 1", eight)), "the key \"more\"");
-  has(got_of(npy_bytes("<i4", "(2,), 'shape': (2,)", eight)), "the key \"shape\"");
-  has(got_of(npy_bytes("<i4", "(2,)", eight, 1, "0")), "True or False");
-  has(got_of(npy_bytes("<i4', 'shape': (2,)} #", "(2,)", eight)), "after the header's }");
-  has(got_of(npy_bytes("<i4", "(2,)", eight + "9")), "1 bytes after the array");
-  has(got_of(npy_bytes("<i4", "(3,)", eight), errc::torn_file), "cut short");
-  has(got_of(npy_bytes("<i4", "(18446744073709551615,)", eight), errc::torn_file), "cut short");
+  check("text", "NumPy's first bytes");
+  check("", "NumPy's first bytes");
+  check(npy_bytes("<i4", "(2,)", eight, 4), "format 4.0");
+  check(npy_bytes("<i4", "(1, 2)", eight, 1, "True"), "Fortran's order");
+  check(npy_bytes("<i4", "()", eight.substr(0, 4)), "rank 0");
+  check(npy_bytes("<i4", "(2, 0)", ""), "1 to 2^31 bytes");
+  check(npy_bytes("<i4", "(2,)", eight, 1, "0"), "True or False");
+  check(npy_bytes("<i4", "(2,)", eight + "9"), "1 bytes after the array");
+  using row = std::array<std::string, 3>;
+  for (const auto& [type, dims, part] :
+       {row{">i4", "(2,)", "\">i4\""}, row{"|O", "(2,)", "\"|O\""},
+        row{"<i4", "(1, 1, 1, 1, 1, 1, 1, 2)", "rank 8"},
+        row{"<i4", "(1, 4294967296, 4294967296)", "1 to 2^31 bytes"},
+        row{"<i4", "(18446744073709551616,)", "an extent below 2^64"},
+        row{"<i4", "(-1,)", "an extent below 2^64"}, row{"<i4", "(2)", "no tuple"},
+        row{"<i4", "(2 1,)", "',' or ')'"}, row{"<i4", "(2,), 'more': 1", "the key \"more\""},
+        row{"<i4", "(2,), 'shape': (2,)", "the key \"shape\""},
+        row{"<i4', 'shape': (2,)} #", "(2,)", "after the header's }"}})
+    check(npy_bytes(type, dims, eight), part);
+  for (const auto* dims : {"(3,)", "(18446744073709551615,)"})
+    check(npy_bytes("<i4", dims, eight), "cut short", errc::torn_file);
   const auto whole = npy_bytes("<i4", "(2,)", eight);
-  for (std::size_t size = 6; size < whole.size(); ++size) {
-    CAPTURE(size);
-    got_of(whole.substr(0, size), errc::torn_file);
-  }
+  for (std::size_t size = 6; size < whole.size(); ++size)
+    check(whole.substr(0, size), "", errc::torn_file);
   auto long_header = npy_bytes("<i4", "(2,)", eight, 2);
   long_header[10] = 1; // 65536 bytes more
-  has(got_of(long_header), "at most 65535");
+  check(long_header, "at most 65535");
 }
 
 } // namespace
