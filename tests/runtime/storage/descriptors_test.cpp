@@ -1,4 +1,4 @@
-#include "runtime/sources/live/standard_input.hpp"
+#include "runtime/sources/live/once_input.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/thrown_error.hpp"
