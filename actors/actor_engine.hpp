@@ -14,7 +14,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -26,8 +25,6 @@ public:
   /// Spawns the actors; nothing begins before make_room().
   actor_engine(actor_host& host, engine_parts parts, const loader_options& options);
   ~actor_engine() override { shutdown(); }
-  actor_engine(const actor_engine&) = delete;
-  actor_engine& operator=(const actor_engine&) = delete;
 
   void make_room(std::size_t leases) override;
   slot_ptr next() override;

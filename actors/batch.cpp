@@ -1,5 +1,6 @@
 #include "actors/lease_desk.hpp"
 #include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/text.hpp"
 
 #include <leat/batch.hpp>
 
@@ -25,12 +26,8 @@ std::size_t find_field(const batch_layout& layout, std::string_view name,
   const auto i = layout.find(name);
   if (i < layout.fields().size())
     return i;
-  std::string have;
-  for (const auto& x : layout.fields())
-    have += (have.empty() ? "" : ", ") + to_string(x);
-  throw error(errc::wrong_field, {.stage = "batch",
-                                  .got = "\"" + std::string{name} + "\" as " + asked,
-                                  .needed = "one of: " + have});
+  throw_error(errc::wrong_field, "batch", "\"" + std::string{name} + "\" as " + asked,
+              "one of: " + listed(layout.fields(), [](const auto& x) { return to_string(x); }));
 }
 
 } // namespace
@@ -64,18 +61,16 @@ field_view batch::checked(std::string_view name, dtype type, std::size_t rank, b
     needed = "a read of bytes, which the field is";
   else if (have.ragged)
     needed = "ragged " + needed;
-  throw error(errc::wrong_field, {.stage = "batch",
-                                  .got = "\"" + std::string{name} + "\" as " + asked,
-                                  .needed = std::move(needed)});
+  throw_error(errc::wrong_field, "batch", "\"" + std::string{name} + "\" as " + asked,
+              std::move(needed));
 }
 
 ragged_view batch::ragged(std::string_view field) const {
   const auto i = find_field(slot_->memory().layout(), field, "bytes");
   const auto& have = slot_->memory().layout().fields()[i];
   if (!have.is_bytes())
-    throw error(errc::wrong_field, {.stage = "batch",
-                                    .got = "\"" + have.name + "\" as bytes",
-                                    .needed = "a read of what the field is: " + to_string(have)});
+    throw_error(errc::wrong_field, "batch", "\"" + have.name + "\" as bytes",
+                "a read of what the field is: " + to_string(have));
   const auto x = slot_->memory().field(i);
   return {x.bytes(), x.offsets};
 }

@@ -3,11 +3,11 @@
 #include "actors/worker_crew.hpp"
 #include "messages/fwd.hpp"
 #include "runtime/base/call_record.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/rows/batch_order.hpp"
 #include "runtime/rows/job_metrics.hpp"
 #include "runtime/rows/job_plan.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,12 +36,9 @@ struct engine_parts {
 /// Makes the batches of a loader that has begun, in order: with actors, or in the caller's thread.
 /// next() and make_room() are for one thread; the others for the trainer's, which may be another
 /// one, unless a member says "any thread".
-class batch_engine {
+class batch_engine : not_copied {
 public:
-  batch_engine() = default;
   virtual ~batch_engine() = default;
-  batch_engine(const batch_engine&) = delete;
-  batch_engine& operator=(const batch_engine&) = delete;
 
   /// Makes the slots that are missing while this many leases are out: leases must not use up the
   /// slots of batches that are made ahead. Throws `errc::no_resources`, and may then be called

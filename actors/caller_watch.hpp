@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/base/call_record.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/base/threads/watch_thread.hpp"
 #include "runtime/base/worker_record.hpp"
@@ -18,13 +19,11 @@ namespace leat {
 /// run: those of the first sample, and all functions of a loader without workers. Reports a
 /// function that does not return, from another thread; reports nothing if the machine has no thread
 /// for that.
-class caller_watch {
+class caller_watch : not_copied {
 public:
   /// With `limit` 0 nothing is reported. `tell` is called again each time that the limit passes; if
   /// it is empty, or throws, a notice is sent.
   caller_watch(std::chrono::milliseconds limit, std::function<void(const error&)> tell);
-  caller_watch(const caller_watch&) = delete;
-  caller_watch& operator=(const caller_watch&) = delete;
 
   /// From now on the caller's thread makes rows of this plan; the two records say what it does.
   void look_at(std::shared_ptr<const job_plan> plan, const doing& records);

@@ -2,10 +2,10 @@
 
 #include "messages/interfaces.hpp"
 #include "runtime/base/threads/gate.hpp"
-#include "runtime/rows/batch_order.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 
 #include <leat/error.hpp>
+#include <leat/job_position.hpp>
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

@@ -1,5 +1,7 @@
 #include "actors/current_job.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
+
 #include <cstdint>
 #include <utility>
 
@@ -18,9 +20,8 @@ current_job::current_job(const pipeline& data) : mark_{.number = next_number()},
 
 loader_job& current_job::get() const {
   if (!job_)
-    throw error(errc::interrupted, {.stage = "cluster",
-                                    .got = "a loader that waits for its ranks to begin anew",
-                                    .needed = "next(), which waits for them"});
+    throw_error(errc::interrupted, "cluster", "a loader that waits for its ranks to begin anew",
+                "next(), which waits for them");
   return *job_;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "actors/loader_job.hpp"
-#include "runtime/base/step_ranges.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/mutex.hpp"
 
 #include <leat/loader.hpp>
@@ -14,12 +14,10 @@ namespace leat {
 
 /// The job that a loader has now. Repeats for each new job what was asked of those before it: which
 /// steps to leave out, and how weights change. One thread, unless a member says "any thread".
-class current_job {
+class current_job : not_copied {
 public:
   explicit current_job(const pipeline& data);
   ~current_job() { end(); }
-  current_job(const current_job&) = delete;
-  current_job& operator=(const current_job&) = delete;
 
   const loader_mark& mark() const noexcept { return mark_; }
   bool exists() const noexcept { return job_ != nullptr; }

@@ -2,6 +2,7 @@
 
 #include "actors/caf/watched_actor.hpp"
 #include "messages/interfaces.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/sample/live_source.hpp"
 
 #include <atomic>
@@ -13,12 +14,9 @@ namespace leat {
 
 /// Tells the dispatcher that a record of a source that exists once has arrived. Used by one thread;
 /// records arrive in any.
-class feed_watch {
+class feed_watch : not_copied {
 public:
-  feed_watch() = default;
   ~feed_watch() { stop(); }
-  feed_watch(const feed_watch&) = delete;
-  feed_watch& operator=(const feed_watch&) = delete;
 
   /// `failed` is told if there is no memory for a message.
   void begin(const std::vector<std::shared_ptr<live_source>>& feeds, const dispatcher_actor& to,

@@ -6,7 +6,6 @@
 #include "runtime/rows/inline_order.hpp"
 
 #include <optional>
-#include <utility>
 
 namespace leat {
 

@@ -3,7 +3,7 @@
 #include "actors/actor_engine.hpp"
 #include "actors/device/device_engine.hpp"
 #include "actors/inline_engine.hpp"
-#include "runtime/device/cuda_device.hpp"
+#include "runtime/device/cuda/cuda_device.hpp"
 #include "runtime/device/device_name.hpp"
 
 #include <leat/trace.hpp>

@@ -3,7 +3,7 @@
 #include "actors/device/device_engine.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/threads/fork_check.hpp"
-#include "runtime/device/cuda_device.hpp"
+#include "runtime/device/cuda/cuda_device.hpp"
 #include "runtime/device/device_name.hpp"
 
 #include <leat/pipeline_facts.hpp>

@@ -73,16 +73,14 @@ own_loader_place merged_place(const std::vector<snapshot>& parts, const std::str
   const auto merged = merge(parts, false);
   check(merged, facts_of(name, merged.world_size), {});
   if (merged.world_size != who.world_size)
-    throw error(errc::mismatch,
-                {.stage = "own_loader",
-                 .got = "a snapshot of " + std::to_string(merged.world_size)
-                        + " ranks, to be restored on " + std::to_string(who.world_size),
-                 .needed = "the same number"});
+    throw_error(errc::mismatch, "own_loader",
+                "a snapshot of " + std::to_string(merged.world_size) + " ranks, to be restored on "
+                    + std::to_string(who.world_size),
+                "the same number");
   if (std::none_of(parts.begin(), parts.end(),
                    [&](const snapshot& x) { return x.rank == who.rank; }))
-    throw error(errc::bad_snapshot, {.stage = "own_loader",
-                                     .got = "no part of rank " + std::to_string(who.rank),
-                                     .needed = "that rank's own part"});
+    throw_error(errc::bad_snapshot, "own_loader", "no part of rank " + std::to_string(who.rank),
+                "that rank's own part");
   return place_of(merged, who.rank);
 }
 

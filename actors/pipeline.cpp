@@ -1,5 +1,7 @@
 #include "actors/pipeline.hpp"
 
+#include "actors/checkpoint.hpp"
+
 #include <caf/send.hpp>
 
 #include <utility>

@@ -2,14 +2,12 @@
 
 #include "actors/batcher.hpp"
 #include "actors/caf/actor_host.hpp"
-#include "actors/checkpoint.hpp"
 #include "actors/dispatcher.hpp"
 #include "actors/prepared_exit.hpp"
 
 #include <caf/actor_system.hpp>
 
 #include <array>
-#include <memory>
 
 namespace leat {
 

@@ -1,12 +1,11 @@
-#include "actors/line_of.hpp"
 #include "actors/loader_checks.hpp"
 #include "actors/loader_seat.hpp"
 #include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/log_lines.hpp"
 #include "runtime/storage/log_writer.hpp"
 
+#include <leat/batch.hpp>
 #include <leat/run_log.hpp>
-
-#include <utility>
 
 namespace leat {
 
@@ -53,14 +52,6 @@ run_log& run_log::operator=(run_log&& other) noexcept = default;
 void run_log::append(const batch& x) {
   file_->check(*x.desk_, *x.after_);
   file_->lines.append(to_json(line_of(x)));
-}
-
-batch_line line_of(const batch& x) {
-  batch_line line{x.epoch(),  x.step(),           x.rank(), x.world_size(), x.positions(), x.ids(),
-                  x.digest(), x.content_hashes(), {}};
-  for (const auto& row : x.bad())
-    line.bad.push_back({row.position, row.id, std::string{to_string(row.why)}, row.substitute});
-  return line;
 }
 
 } // namespace leat

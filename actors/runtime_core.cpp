@@ -1,5 +1,7 @@
 #include "actors/runtime_core.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -16,11 +18,10 @@ bool has_abandoned() noexcept {
 }
 
 void refuse_after_shutdown() {
-  throw error(errc::shut_down,
-              {.stage = "loader",
-               .got = "a call after shutdown() of its runtime, which ended its threads",
-               .needed = "a new loader with another runtime, or with the process's own, which is a "
-                         "new one by then: restore the loader to go on"});
+  throw_error(errc::shut_down, "loader",
+              "a call after shutdown() of its runtime, which ended its threads",
+              "a new loader with another runtime, or with the process's own, which is a "
+              "new one by then: restore the loader to go on");
 }
 
 struct runtime_core::registration::entry {

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "actors/caf/actor_host.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/mutex.hpp"
 
-#include <leat/error.hpp>
 #include <leat/runtime.hpp>
 
 #include <atomic>
@@ -18,12 +18,9 @@ namespace leat {
 /// A loader as its runtime sees it. The thread that ends the runtime calls both, at most once and
 /// in this order, at any moment of a registration; a registration that is left calls `end`, too.
 /// Calls never overlap.
-class runtime_member {
+class runtime_member : not_copied {
 public:
-  runtime_member() = default;
   virtual ~runtime_member() = default;
-  runtime_member(const runtime_member&) = delete;
-  runtime_member& operator=(const runtime_member&) = delete;
 
   /// Asks all that runs to end.
   virtual void ask_to_end() noexcept = 0;
@@ -35,12 +32,10 @@ public:
 };
 
 /// The inside of a runtime. Any thread.
-class runtime_core {
+class runtime_core : not_copied {
 public:
   explicit runtime_core(const runtime_options& options) : options_(options) {}
   ~runtime_core() { shutdown(); }
-  runtime_core(const runtime_core&) = delete;
-  runtime_core& operator=(const runtime_core&) = delete;
 
   /// A member of the runtime while this lives.
   class registration {

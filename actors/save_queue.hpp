@@ -3,6 +3,7 @@
 #include "actors/caf/actor_host.hpp"
 #include "actors/checkpoint.hpp"
 #include "actors/prepared_exit.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/gate.hpp"
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/job/journal_retention.hpp"
@@ -27,7 +28,7 @@ using host_function = std::function<actor_host&()>;
 
 /// Saves snapshots one after the other, with at most two on their way: in the background, or in the
 /// caller's thread. One thread, unless a member says "any thread".
-class save_queue {
+class save_queue : not_copied {
 public:
   /// `host`: empty for saves in the caller's thread. `metrics` records the time and the bytes of
   /// each save.
@@ -35,8 +36,6 @@ public:
       : host_(std::move(host)), saves_(std::make_shared<tracker>(std::move(metrics))) {}
   /// Sends a notice of an error that check() has not thrown.
   ~save_queue();
-  save_queue(const save_queue&) = delete;
-  save_queue& operator=(const save_queue&) = delete;
 
   /// Waits while two saves are on their way; throws patience_ended. `records`, which may be null,
   /// hears which records no snapshot needs any more. The error of a save in the background is

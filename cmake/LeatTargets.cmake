@@ -77,24 +77,33 @@ function(leat_light target)
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>) # g++ 12 warns about members of std::optional
 endfunction()
 
-# leat_library(<folder> SOURCES <cpp>... [LIGHT_SOURCES <cpp>...] [GROUPS <folder>+<folder>...]
+# leat_sources(<result> <folder>...): all sources that lie in these folders, but not those in folders below.
+function(leat_sources result)
+  list(TRANSFORM ARGN APPEND "/*.cpp" OUTPUT_VARIABLE patterns)
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" ${patterns})
+  set(${result} ${sources} PARENT_SCOPE)
+endfunction()
+
+# leat_library(<folder> FOLDERS <folder>... [LIGHT_FOLDERS <folder>...] [GROUPS <folder>+<folder>...]
 #              [LINKS <target>...] [PRIVATE_LINKS <target>...])
-#   One static library per top-level folder; its headers are the folder's own *.hpp and those in leat/. Light sources: see leat_light;
-#   groups: see leat_unity.
+#   One static library per top-level folder, of the sources in these folders of it; its headers are the folder's own *.hpp and those
+#   in leat/. Light folders: see leat_light; groups: see leat_unity.
 function(leat_library folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIGHT_SOURCES;GROUPS;LINKS;PRIVATE_LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FOLDERS;LIGHT_FOLDERS;GROUPS;LINKS;PRIVATE_LINKS")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "*.hpp")
   list(FILTER headers EXCLUDE REGEX "/leat/[^/]+$")
   file(GLOB public_headers CONFIGURE_DEPENDS "leat/*.hpp")
-  add_library(leat_${folder} STATIC ${arg_SOURCES})
+  leat_sources(sources ${arg_FOLDERS})
+  add_library(leat_${folder} STATIC ${sources})
   add_library(leat::${folder} ALIAS leat_${folder})
   leat_unity(leat_${folder} GROUPS ${arg_GROUPS})
   target_sources(leat_${folder} PUBLIC
     FILE_SET public_headers TYPE HEADERS BASE_DIRS "${CMAKE_CURRENT_SOURCE_DIR}" FILES ${public_headers}
     FILE_SET inner_headers TYPE HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${headers})
   target_link_libraries(leat_${folder} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS} $<BUILD_INTERFACE:leat_warnings>)
-  if(arg_LIGHT_SOURCES)
-    add_library(leat_${folder}_light OBJECT ${arg_LIGHT_SOURCES})
+  if(arg_LIGHT_FOLDERS)
+    leat_sources(sources ${arg_LIGHT_FOLDERS})
+    add_library(leat_${folder}_light OBJECT ${sources})
     leat_unity(leat_${folder}_light GROUPS ${arg_GROUPS})
     leat_light(leat_${folder}_light)
     target_include_directories(leat_${folder}_light PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}")

@@ -9,7 +9,6 @@
 #include <caf/fwd.hpp>
 #include <caf/type_id.hpp>
 
-#include <cstdint>
 #include <memory>
 
 namespace leat {

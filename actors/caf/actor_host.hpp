@@ -3,6 +3,7 @@
 #include "actors/caf/control_threads.hpp"
 #include "actors/caf/own_thread.hpp"
 #include "messages/fwd.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/fork_check.hpp"
 
 #include <caf/actor_system.hpp>
@@ -16,14 +17,12 @@ namespace leat {
 /// CAF's actor system with all threads that its actors run in.
 ///
 /// Every spawn from a thread that is not of the host has a `logger_release` around it.
-class actor_host {
+class actor_host : not_copied {
 public:
   /// Throws `errc::no_resources`.
   explicit actor_host(std::size_t control_threads);
   /// Joins all threads. Every actor has ended by then, or is about to without help.
   ~actor_host() = default;
-  actor_host(const actor_host&) = delete;
-  actor_host& operator=(const actor_host&) = delete;
 
   caf::actor_system& system() noexcept { return system_; }
   /// For actors that block.

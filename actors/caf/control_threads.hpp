@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/mutex.hpp"
 
 #include <caf/actor_clock.hpp>
@@ -22,7 +23,7 @@ void drop_logger() noexcept;
 
 /// The threads that run short handlers, with one queue for all. CAF's own scheduler ends the
 /// process if one of its threads cannot be made; these exist before it does.
-class control_threads {
+class control_threads : not_copied {
 public:
   /// Messages of one actor that are handled before others get a turn.
   static constexpr std::size_t messages_at_a_time = 32;
@@ -31,8 +32,6 @@ public:
   control_threads(const std::string& stage, std::size_t threads);
   /// See stop().
   ~control_threads();
-  control_threads(const control_threads&) = delete;
-  control_threads& operator=(const control_threads&) = delete;
 
   /// Called before the first push.
   void set_system(caf::actor_system& system);

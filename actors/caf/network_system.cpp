@@ -129,8 +129,7 @@ network_system::network_system()
     config_ = std::make_unique<configuration>(*this);
     system_ = std::make_unique<caf::actor_system>(*config_);
   } catch (const std::system_error& problem) {
-    throw error(errc::no_resources,
-                {.stage = "cluster", .got = problem.what(), .needed = "what its network needs"});
+    throw_error(errc::no_resources, "cluster", problem.what(), "what its network needs");
   }
   ticking_.run([this] { run_for_ever([this] { clock_.run_dispatch_loop(); }); });
   talking_.run([this] { run_for_ever([this] { system_->middleman().backend().run(); }); });
@@ -147,9 +146,8 @@ network_system& network_system::of_process() {
   static pid_t owner = 0;
   const mutex_lock lock{guard};
   if (one && owner != getpid())
-    throw error(errc::forked, {.stage = "cluster",
-                               .got = "a cluster in the child of a process that had one",
-                               .needed = "a process of its own (exec; in Python spawn)"});
+    throw_error(errc::forked, "cluster", "a cluster in the child of a process that had one",
+                "a process of its own (exec; in Python spawn)");
   if (!one) {
     one = new network_system;
     owner = getpid();

@@ -3,6 +3,7 @@
 #include "actors/caf/control_threads.hpp"
 #include "actors/caf/own_thread.hpp"
 #include "actors/caf/ready_thread.hpp"
+#include "runtime/base/not_copied.hpp"
 
 #include <leat/error.hpp>
 
@@ -17,7 +18,7 @@ namespace leat {
 /// its first cluster, and never ended, since the end of a CAF system with connections may hang.
 /// Between two clusters it is idle. Small messages alone go through it: whether a process lives is
 /// judged by them.
-class network_system {
+class network_system : not_copied {
 public:
   /// A node of its own, which stays for ever. Throws `errc::no_resources`.
   network_system();
@@ -27,9 +28,6 @@ public:
   caf::actor_system& system() noexcept { return *system_; }
   /// For actors that block.
   own_threads& threads() noexcept { return threads_; }
-
-  network_system(const network_system&) = delete;
-  network_system& operator=(const network_system&) = delete;
 
 private:
   class configuration;

@@ -2,6 +2,7 @@
 
 #include "actors/caf/control_threads.hpp"
 #include "actors/caf/watched_actor.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/mutex.hpp"
 
 #include <caf/actor_config.hpp>
@@ -25,24 +26,19 @@ namespace leat {
 /// CAF leaves a reference to a system's logger behind in each thread that spawns an actor, and
 /// ~actor_system waits until all of them are gone: in a trainer's thread, which lives on, for ever.
 /// At its end this drops the one of its thread.
-class logger_release {
+class logger_release : not_copied {
 public:
   /// Throws std::bad_alloc.
   logger_release();
   ~logger_release();
-  logger_release(const logger_release&) = delete;
-  logger_release& operator=(const logger_release&) = delete;
 };
 
 /// Threads that are begun one by one and end by themselves. A thread that ends before join() is
 /// left to the system: a program that never calls join() leaves no ended thread unjoined. Any
 /// thread.
-class own_threads {
+class own_threads : not_copied {
 public:
-  own_threads() = default;
   ~own_threads() { join(); }
-  own_threads(const own_threads&) = delete;
-  own_threads& operator=(const own_threads&) = delete;
 
   /// `stage`: what it is for, in errors. Throws `errc::no_resources`.
   void begin(const std::string& stage, std::function<void()> run);

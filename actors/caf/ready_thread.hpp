@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/caf/control_threads.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/begin_thread.hpp"
 
 #include <functional>
@@ -12,7 +13,7 @@
 namespace leat {
 
 /// A thread that waits for its function: made before anything that cannot do without it.
-class ready_thread {
+class ready_thread : not_copied {
 public:
   /// Throws `errc::no_resources`; `stage` says what it is for.
   explicit ready_thread(const std::string& stage)
@@ -24,8 +25,6 @@ public:
       what_.set_value([] {});
     thread_.join();
   }
-  ready_thread(const ready_thread&) = delete;
-  ready_thread& operator=(const ready_thread&) = delete;
 
   /// Once. What it runs must not throw.
   void run(std::function<void()> what) {

@@ -60,10 +60,9 @@ public:
       return report_of(to_string(to_), found);
     coordinator_ = nullptr;
     if (problem == caf::sec::invalid_argument)
-      throw error(errc::mismatch,
-                  {.stage = "cluster",
-                   .got = to_string(to_) + ": a coordinator that does not take the token",
-                   .needed = "LEAT_CLUSTER_TOKEN as the coordinator has it"});
+      throw_error(errc::mismatch, "cluster",
+                  to_string(to_) + ": a coordinator that does not take the token",
+                  "LEAT_CLUSTER_TOKEN as the coordinator has it");
     fail("a coordinator that has not answered within " + limit_text());
   }
 
@@ -111,10 +110,8 @@ private:
 
   [[noreturn]] void fail(const std::string& got) const {
     const auto here = to_string(to_);
-    throw error(errc::io,
-                {.stage = "cluster",
-                 .got = got.find(here) == std::string::npos ? here + ": " + got : got,
-                 .needed = "the coordinator of the job, at the address that it has printed"});
+    throw_error(errc::io, "cluster", got.find(here) == std::string::npos ? here + ": " + got : got,
+                "the coordinator of the job, at the address that it has printed");
   }
 
   std::string limit_text() const { return std::to_string(limit_.count()) + " s"; }

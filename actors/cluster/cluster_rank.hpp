@@ -4,6 +4,7 @@
 #include "actors/cluster/listening_coordinator.hpp"
 #include "actors/cluster/membership.hpp"
 #include "messages/cluster/interfaces.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/gate.hpp"
 
 #include <chrono>
@@ -32,7 +33,7 @@ struct cluster_rank_config {
 /// A process as a rank of a job in a cluster: its place there, the actors that keep up its
 /// connection to the coordinator, and that coordinator if this process runs it. The trainer's
 /// thread.
-class cluster_rank {
+class cluster_rank : not_copied {
 public:
   /// Begins to look for the coordinator. Throws `errc::no_resources`, `errc::forked`, what a
   /// coordinator of its own throws, and `errc::invalid_argument` where this process has another
@@ -40,8 +41,6 @@ public:
   explicit cluster_rank(cluster_rank_config config);
   /// Leaves at once: see leave().
   ~cluster_rank();
-  cluster_rank(const cluster_rank&) = delete;
-  cluster_rank& operator=(const cluster_rank&) = delete;
 
   const std::shared_ptr<membership>& place() const noexcept { return place_; }
 

@@ -1,4 +1,5 @@
 #include "actors/cluster/listening_coordinator.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/base/threads/mutex.hpp"
@@ -6,11 +7,9 @@
 #include "runtime/cluster/kept_in_directory.hpp"
 #include "runtime/network/process_environment.hpp"
 
-#include <leat/error.hpp>
 #include <leat/job_coordinator.hpp>
 
 #include <algorithm>
-#include <utility>
 
 namespace leat {
 
@@ -103,16 +102,13 @@ public:
     if (end_ == coordinator_end::superseded)
       throw_superseded();
     if (end_ == coordinator_end::lost_directory)
-      throw error(errc::cluster, {.stage = "cluster",
-                                  .file = directory_->name(),
-                                  .got = "a state directory that was removed while the job ran",
-                                  .needed = "it to stay until the job is over; start the job "
-                                            "again: it begins at its newest stored set"});
+      throw_file_error(errc::cluster, "cluster", directory_->name(),
+                       "a state directory that was removed while the job ran",
+                       "it to stay until the job is over; start the job "
+                       "again: it begins at its newest stored set");
     if (end_ == coordinator_end::broken)
-      throw error(errc::cluster, {.stage = "cluster",
-                                  .file = directory_->name(),
-                                  .got = "a coordinator that cannot go on",
-                                  .needed = "another one, which can: start it again"});
+      throw_file_error(errc::cluster, "cluster", directory_->name(),
+                       "a coordinator that cannot go on", "another one, which can: start it again");
     return end_.has_value();
   }
 
@@ -125,13 +121,12 @@ private:
 
   [[noreturn]] void throw_superseded() {
     const auto newest = directory_->address_of_newest();
-    throw error(errc::shut_down, {.stage = "cluster",
-                                  .file = directory_->name(),
-                                  .got = "another coordinator, which has taken over"
-                                         + (newest ? ": number " + std::to_string(newest->life)
-                                                         + ", at " + newest->address
-                                                   : std::string{}),
-                                  .needed = "one coordinator for a job: this one has ended"});
+    throw_file_error(
+        errc::shut_down, "cluster", directory_->name(),
+        "another coordinator, which has taken over"
+            + (newest ? ": number " + std::to_string(newest->life) + ", at " + newest->address
+                      : std::string{}),
+        "one coordinator for a job: this one has ended");
   }
 
   bool has_token_ = false;

@@ -1,15 +1,20 @@
 #include "actors/cluster/listening_coordinator.hpp"
 
+#include "actors/caf/keep_until_end.hpp"
 #include "actors/caf/middleman.hpp"
-#include "actors/cluster/set_store.hpp"
+#include "messages/cluster/interfaces.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/cluster/boot_clock.hpp"
 #include "runtime/cluster/set_files.hpp"
 
-#include <leat/error.hpp>
-
+#include <caf/actor_cast.hpp>
 #include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
 
 #include <chrono>
+#include <optional>
+#include <utility>
 
 namespace leat {
 
@@ -28,6 +33,32 @@ failure_handler told_in(const std::function<void(const std::string&)>& log) {
   };
 }
 
+struct set_store_state {
+  static inline const char* name = "set_store";
+
+  std::optional<set_files> files;
+};
+
+/// Spawn in a thread of its own: fsync blocks. Ends with the coordinator `answer_to`.
+set_store_actor::behavior_type set_store(set_store_actor::stateful_pointer<set_store_state> self,
+                                         const set_files_config& files,
+                                         const coordinator_actor& answer_to, gate_token alive) {
+  self->state.files.emplace(files);
+  keep_until_end(self, std::move(alive));
+  self->monitor(answer_to);
+  self->set_down_handler([self](const caf::down_msg&) { self->quit(); });
+  return {
+      [self, to = caf::actor_cast<caf::actor_addr>(answer_to)](const set_command& x) {
+        const auto answer = self->state.files->run(x);
+        if (!answer)
+          return;
+        if (const auto coordinator = caf::actor_cast<coordinator_actor>(to))
+          self->send(coordinator, stored_atom_v, answer->at.epoch, answer->at.step,
+                     answer->why_not);
+      },
+  };
+}
+
 } // namespace
 
 listening_coordinator::listening_coordinator(network_system& on, const listening_config& config)
@@ -42,9 +73,9 @@ listening_coordinator::listening_coordinator(network_system& on, const listening
   if (published)
     return;
   end();
-  throw error(errc::io, {.stage = "cluster",
-                         .got = to_string(address_) + ": another program has begun to listen there",
-                         .needed = "a port that stays free"});
+  throw_error(errc::io, "cluster",
+              to_string(address_) + ": another program has begun to listen there",
+              "a port that stays free");
 }
 
 listening_coordinator::~listening_coordinator() {

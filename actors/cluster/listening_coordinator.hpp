@@ -2,6 +2,7 @@
 
 #include "actors/caf/network_system.hpp"
 #include "actors/cluster/coordinator.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/gate.hpp"
 #include "runtime/network/listen_place.hpp"
 
@@ -31,7 +32,7 @@ struct listening_config {
 
 /// A coordinator that processes of other machines, or of this one, can connect to. It may end by
 /// itself before this does.
-class listening_coordinator {
+class listening_coordinator : not_copied {
 public:
   /// Throws `errc::io` if the port is not free, and what `begin_life` throws; then nothing has
   /// begun, and a former coordinator continues.
@@ -39,8 +40,6 @@ public:
   /// Closes the port and ends the coordinator, which keeps what it has stored; waits for a set that
   /// is being written.
   ~listening_coordinator();
-  listening_coordinator(const listening_coordinator&) = delete;
-  listening_coordinator& operator=(const listening_coordinator&) = delete;
 
   /// Waits until it has ended by itself, or for so long.
   void wait_for_end(std::chrono::nanoseconds time) { (void)lives_->wait_for_none(time); }

@@ -14,7 +14,6 @@
 
 #include <filesystem>
 #include <span>
-#include <utility>
 
 namespace leat {
 

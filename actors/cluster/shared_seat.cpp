@@ -185,17 +185,13 @@ void shared_seat::regroup() {
     current_.make(options_);
     if (!sets_.empty())
       loader_seat::restore(sets_, restore_options_);
-    throw error(errc::regrouped, {.stage = "cluster",
-                                  .got = "a job that has ended on other ranks",
-                                  .needed = "next(), which has no batches any more"});
+    throw_error(errc::regrouped, "cluster", "a job that has ended on other ranks",
+                "next(), which has no batches any more");
   }
-  throw error(
-      errc::regrouped,
-      {.stage = "cluster",
-       .got = reason_of(*rank_->place()),
-       .needed = facts().has_come_back
-                     ? "resume_at(), with the step of the job at which its trainer goes on"
-                     : "the weights of " + place_text(job().job().position()) + ", then next()"});
+  throw_error(errc::regrouped, "cluster", reason_of(*rank_->place()),
+              facts().has_come_back
+                  ? "resume_at(), with the step of the job at which its trainer goes on"
+                  : "the weights of " + place_text(job().job().position()) + ", then next()");
 }
 
 // -- before the first batch
@@ -259,11 +255,10 @@ lease shared_seat::next() {
   if (where_ == where::outside)
     join();
   if (facts().has_come_back)
-    throw error(errc::invalid_argument,
-                {.stage = "next",
-                 .got = "rank " + std::to_string(options_.rank)
+    refuse_argument("next",
+                    "rank " + std::to_string(options_.rank)
                         + ", which has come back while the others went on",
-                 .needed = "resume_at(), with the step of the job at which its trainer goes on"});
+                    "resume_at(), with the step of the job at which its trainer goes on");
   return next_batch();
 }
 
@@ -352,9 +347,8 @@ void shared_seat::check_stored() {
   });
   if (!why)
     return;
-  throw error(errc::io, {.stage = "save",
-                         .got = "a set that was not stored: " + *why,
-                         .needed = "a directory that the coordinator can write to"});
+  throw_error(errc::io, "save", "a set that was not stored: " + *why,
+              "a directory that the coordinator can write to");
 }
 
 template <class Wait>

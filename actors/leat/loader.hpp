@@ -14,7 +14,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <memory_resource>
 #include <optional>

@@ -34,11 +34,8 @@ struct thread_list {
 
 /// Keeps a thread's Python state from its first call until the thread ends, when the destructor
 /// gives it up.
-class kept_state {
+class kept_state : not_copied {
 public:
-  kept_state() = default;
-  kept_state(const kept_state&) = delete;
-  kept_state& operator=(const kept_state&) = delete;
   ~kept_state() {
     if (!is_kept_ || has_ended)
       return;

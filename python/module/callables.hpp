@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include "python/module/python.hpp"
 
 #include <map>
@@ -10,14 +12,12 @@ namespace leat::python {
 
 /// Holds the GIL while it lives, in any thread. A thread of leat keeps its Python thread state
 /// until the thread ends, since creating one for each call costs more than most functions take.
-class gil_held {
+class gil_held : not_copied {
 public:
   /// Throws `errc::interrupted` once the interpreter ends. Without `keeps`, the thread state is
   /// created for this time only: for threads that may outlive all loaders.
   explicit gil_held(bool keeps = true);
   ~gil_held();
-  gil_held(const gil_held&) = delete;
-  gil_held& operator=(const gil_held&) = delete;
 
 private:
   PyGILState_STATE state_;

@@ -70,10 +70,9 @@ void bind_cluster(nb::module_& m) {
           "on_rank_loss"_a = usual.on_rank_loss, "run_ahead"_a = usual.run_ahead, "beat"_a = 1.0,
           "join_within"_a = 1800.0, "coordinator_lost_after"_a = 120.0,
           nb::sig("def __init__(self, address: str = '', *, state_directory: str | "
-                  "os.PathLike[str] = '', "
-                  "runs_coordinator: bool | None = None, token: str = '', insecure: bool = False, "
-                  "job: str = '', rank: int | None = None, world_size: int | None = None, "
-                  "least_ranks: int = 0, most_ranks: int = 0, on_rank_loss: "
+                  "os.PathLike[str] = '', runs_coordinator: bool | None = None, token: str = '', "
+                  "insecure: bool = False, job: str = '', rank: int | None = None, world_size: int "
+                  "| None = None, least_ranks: int = 0, most_ranks: int = 0, on_rank_loss: "
                   "typing.Literal['back', 'alone'] = 'back', run_ahead: int = 1000, beat: float | "
                   "datetime.timedelta = 1.0, join_within: float | datetime.timedelta = 1800.0, "
                   "coordinator_lost_after: float | datetime.timedelta = 120.0) -> None"),
@@ -123,27 +122,18 @@ void bind_cluster(nb::module_& m) {
 }
 
 void bind_place_in_cluster(nb::class_<loader_value>& type) {
-  type.def(
-          "join", [](loader_value& x) { x.call([](loader& job) { job.join(); }); },
-          "Waits until all ranks of the cluster are there, as restore() and the first next() do.")
-      .def(
-          "resume_at",
-          [](loader_value& x, std::uint64_t global_step) {
-            x.call([&](loader& job) { job.resume_at(global_step); });
-          },
-          "global_step"_a,
-          "In a cluster whose ranks come back alone: goes on at this step of the job, by "
-          "Batch.global_step, as the trainer says.")
+  type.def("join", called(&loader::join),
+           "Waits until all ranks of the cluster are there, as restore() and the first next() do.")
+      .def("resume_at", called(&loader::resume_at), "global_step"_a,
+           "In a cluster whose ranks come back alone: goes on at this step of the job, by "
+           "Batch.global_step, as the trainer says.")
       .def_prop_ro(
-          "cluster_term",
-          [](loader_value& x) { return x.call([](loader& job) { return job.cluster_term(); }); },
+          "cluster_term", called(&loader::cluster_term),
           "The term of the cluster in which this rank has its place; 0 before it has joined.")
       .def_prop_ro(
-          "has_come_back",
-          [](loader_value& x) { return x.call([](loader& job) { return job.has_come_back(); }); },
+          "has_come_back", called(&loader::has_come_back),
           "In a cluster whose ranks come back alone: whether the others went on while this rank "
-          "was "
-          "lost, so that resume_at() is needed.");
+          "was lost, so that resume_at() is needed.");
 }
 
 } // namespace leat::python

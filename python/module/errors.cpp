@@ -7,7 +7,7 @@
 #include "python/module/convert/arrays.hpp"
 #include "python/module/convert/casters.hpp"
 
-#include <array>
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <system_error>
@@ -68,38 +68,25 @@ bool is_of_the_machine(nb::handle problem) {
          && leat::is_of_the_machine({nb::cast<int>(number), std::generic_category()});
 }
 
+/// The code's name in C++.
+std::string name_of(errc code) {
+  std::string name{to_string(code)};
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return code == errc::io ? "io" : name;
+}
+
 } // namespace
 
 nb::object exception_of(const error& problem) {
-  constexpr std::array names{"",
-                             "invalid_argument",
-                             "not_found",
-                             "io",
-                             "torn_file",
-                             "bad_snapshot",
-                             "mismatch",
-                             "bad_sample",
-                             "wrong_field",
-                             "leases_exhausted",
-                             "worker_lost",
-                             "stuck",
-                             "empty_epoch",
-                             "no_resources",
-                             "interrupted",
-                             "shut_down",
-                             "forked",
-                             "regrouped",
-                             "cluster",
-                             "device"};
   const auto& x = problem.details();
   nb::object offset = x.offset ? nb::cast(*x.offset) : nb::none();
   nb::list list;
   for (const auto& part : x.list)
     list.append(as_message(part));
-  return errors_module().attr("error_of")(names.at(static_cast<std::size_t>(problem.code())),
-                                          as_message(problem.what()), as_message(x.stage),
-                                          as_message(x.sample), as_message(x.file), offset,
-                                          as_message(x.got), as_message(x.needed), list);
+  return errors_module().attr("error_of")(name_of(problem.code()), as_message(problem.what()),
+                                          as_message(x.stage), as_message(x.sample),
+                                          as_message(x.file), offset, as_message(x.got),
+                                          as_message(x.needed), list);
 }
 
 nb::str as_message(std::string_view text) {

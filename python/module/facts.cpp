@@ -3,12 +3,12 @@
 
 #include "python/module/convert/bytes.hpp"
 #include "python/module/convert/casters.hpp"
+#include "python/module/convert/values.hpp"
+#include "python/module/loader.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
-#include "python/module/statistics.hpp"
 #include "python/module/without_gil.hpp"
 
-#include <string>
 #include <utility>
 
 namespace leat::python {
@@ -22,14 +22,9 @@ nb::dict dict_of(const operator_facts& x) {
   for (const auto& option : x.options)
     options[option.name.c_str()] = nb::cast(option.value);
   result["options"] = options;
-  if (x.data) {
-    nb::dict data;
-    data["files"] = x.data->files;
-    data["records"] = x.data->records;
-    data["bytes"] = x.data->bytes;
-    data["digest"] = x.data->digest;
-    result["data"] = data;
-  }
+  if (x.data)
+    result["data"] = dict_with("files"_a = x.data->files, "records"_a = x.data->records,
+                               "bytes"_a = x.data->bytes, "digest"_a = x.data->digest);
   nb::list inputs;
   for (const auto& input : x.inputs)
     inputs.append(dict_of(input));
@@ -38,14 +33,8 @@ nb::dict dict_of(const operator_facts& x) {
 }
 
 nb::dict dict_of(const plan_step& x) {
-  nb::dict result;
-  result["call"] = x.call;
-  result["inputs"] = x.inputs;
-  result["rounds"] = x.rounds;
-  result["note"] = x.note;
-  result["state"] = x.state;
-  result["state_bytes"] = x.state_bytes;
-  return result;
+  return dict_with("call"_a = x.call, "inputs"_a = x.inputs, "rounds"_a = x.rounds,
+                   "note"_a = x.note, "state"_a = x.state, "state_bytes"_a = x.state_bytes);
 }
 
 void bind_graph(nb::module_& m) {
@@ -58,10 +47,7 @@ void bind_graph(nb::module_& m) {
               nb::list steps;
               for (const auto& step : round.iterator)
                 steps.append(dict_of(step));
-              nb::dict made;
-              made["iterator"] = steps;
-              made["function"] = round.function;
-              result.append(made);
+              result.append(dict_with("iterator"_a = steps, "function"_a = round.function));
             }
             return result;
           },
@@ -110,13 +96,7 @@ void bind_snapshot_facts(nb::module_& m) {
       .def_ro("samples", &snapshot_facts::samples,
               "Samples that were handed over since the job began.")
       .def_prop_ro(
-          "bad",
-          [](const snapshot_facts& x) {
-            nb::dict result;
-            for (std::size_t i = 0; i < num_causes; ++i)
-              result[std::string{to_string(static_cast<cause>(i))}.c_str()] = x.bad[i];
-            return result;
-          },
+          "bad", [](const snapshot_facts& x) { return leat::python::dict_of(x.bad); },
           nb::sig("def bad(self) -> dict[str, int]"), "Bad samples among them, by cause.")
       .def_prop_ro(
           "mixes", [](const snapshot_facts& x) { return list_of(x.mixes); },
@@ -197,14 +177,9 @@ void bind_facts(nb::module_& m) {
       "passed_over_in",
       [](const pipeline_value& x) {
         nb::list result;
-        for (const auto& entry : without_gil([&] { return passed_over_in(x.value); })) {
-          nb::dict one;
-          one["why"] = entry.why;
-          one["what"] = entry.what;
-          one["count"] = entry.count;
-          one["first"] = entry.first;
-          result.append(one);
-        }
+        for (const auto& entry : without_gil([&] { return passed_over_in(x.value); }))
+          result.append(dict_with("why"_a = entry.why, "what"_a = entry.what,
+                                  "count"_a = entry.count, "first"_a = entry.first));
         return result;
       },
       "pipeline"_a,

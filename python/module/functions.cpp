@@ -69,8 +69,7 @@ void bind_functions(nb::module_& m) {
       "model"_a, "field"_a = "text", "into"_a = "tokens", nb::kw_only(), "keep_text"_a = false,
       "begin"_a = false, "end"_a = false,
       "A map that sets `into`, int32, ragged, to the tokens of a text, by a model that "
-      "SentencePiece "
-      "wrote.");
+      "SentencePiece wrote.");
   bind_all(m, function_types::predicates());
   bind_all(m, function_types::flat_maps());
   bind_all(m, function_types::scans());

@@ -1,3 +1,5 @@
+#include "runtime/base/error_in_flight.hpp"
+
 #include <leat/bare_loop.hpp>
 #include <leat/image_decoder.hpp>
 
@@ -49,8 +51,7 @@ resize_plan plan_of(const decoder& x, const std::optional<rectangle>& source,
                     const std::optional<sides>& resized, const std::optional<rectangle>& window,
                     bool mirrored) {
   if (!x.size)
-    throw error(errc::invalid_argument,
-                {.stage = "ImageDecoder", .got = "no image", .needed = "open() before"});
+    refuse_argument("ImageDecoder", "no image", "open() before");
   resize_plan plan;
   plan.source = source ? rect_of(*source) : pixel_rect{0, 0, x.size->width, x.size->height};
   plan.resized = resized ? image_size{(*resized)[0], (*resized)[1]}

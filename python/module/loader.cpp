@@ -1,5 +1,7 @@
 #include "python/module/loader.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
+
 #include <leat/testing.hpp>
 
 #include "python/module/batch.hpp"
@@ -49,9 +51,7 @@ std::size_t number_of(const worker_number& x) {
     return *number;
   const auto& text = std::get<std::string>(x);
   if (text != "auto")
-    throw error(
-        errc::invalid_argument,
-        {.stage = "loader", .got = "workers=\"" + text + "\"", .needed = "a number or \"auto\""});
+    refuse_argument("loader", "workers=\"" + text + "\"", "a number or \"auto\"");
   return automatic;
 }
 
@@ -71,9 +71,8 @@ std::function<std::vector<epoch_agreement>(const epoch_agreement&)> gather_of(nb
         throw_through(problem);
       throw error(errc::io, {.stage = "agree", .got = text_of(problem)});
     } catch (const nb::cast_error&) {
-      throw error(errc::io, {.stage = "agree",
-                             .got = "a value of a wrong type",
-                             .needed = "for each rank what it gave: three integers"});
+      throw_error(errc::io, "agree", "a value of a wrong type",
+                  "for each rank what it gave: three integers");
     }
   };
 }
@@ -87,19 +86,6 @@ std::function<void(const error&)> stuck_handler_of(nb::handle f) {
       raised.discard_as_unraisable("on_stuck");
     }
   };
-}
-
-nb::dict dict_of(const resume_point& x) {
-  nb::dict result;
-  result["epoch"] = x.epoch;
-  result["step"] = x.step;
-  result["global_step"] = x.global_step;
-  result["digest"] = x.digest;
-  return result;
-}
-
-nb::object position_of(const resume_point& x) {
-  return nb::module_::import_("leat.position").attr("Position")(**dict_of(x));
 }
 
 nb::object next_of(loader_value& x) {
@@ -192,18 +178,10 @@ void bind_positions(nb::class_<loader_value>& type) {
           nb::sig("def restore_parts(self, parts: collections.abc.Sequence[bytes], *, allow: "
                   "collections.abc.Sequence[str] = ()) -> leat.position.Position"),
           "Restores from the bytes of snapshot(): of all ranks, or of one.")
-      .def(
-          "seek",
-          [](loader_value& x, std::uint64_t epoch, std::uint64_t step) {
-            x.call([&](loader& job) { job.seek(epoch, step); });
-          },
-          "epoch"_a, "step"_a, "Begins at a batch as if all before it had been handed over.")
-      .def(
-          "skip_first_batches",
-          [](loader_value& x, std::uint64_t n) {
-            x.call([&](loader& job) { job.skip_first_batches(n); });
-          },
-          "n"_a, "Leaves out the next n batches. Before the first next().")
+      .def("seek", called(&loader::seek), "epoch"_a, "step"_a,
+           "Begins at a batch as if all before it had been handed over.")
+      .def("skip_first_batches", called(&loader::skip_first_batches), "n"_a,
+           "Leaves out the next n batches. Before the first next().")
       .def(
           "position",
           [](loader_value& x) {
@@ -211,13 +189,9 @@ void bind_positions(nb::class_<loader_value>& type) {
           },
           nb::sig("def position(self) -> leat.position.Position"),
           "Where the loader stands: the next batch.")
-      .def(
-          "abandon_epoch",
-          [](loader_value& x) { x.call([](loader& job) { job.abandon_epoch(); }); },
-          "Leaves out the rest of the epoch.")
-      .def(
-          "rewind", [](loader_value& x) { x.call([](loader& job) { job.rewind(); }); },
-          "Starts the job over: the next batch is the first of epoch 0.");
+      .def("abandon_epoch", called(&loader::abandon_epoch), "Leaves out the rest of the epoch.")
+      .def("rewind", called(&loader::rewind),
+           "Starts the job over: the next batch is the first of epoch 0.");
 }
 
 void bind_snapshots(nb::class_<loader_value>& type) {
@@ -231,12 +205,10 @@ void bind_snapshots(nb::class_<loader_value>& type) {
           "directory"_a, "after"_a = nb::none(),
           "Writes this rank's part of \"resume after this batch\" in the background; without a "
           "batch, after the last one that next() gave.")
-      .def(
-          "finish", [](loader_value& x) { x.call([](loader& job) { job.finish(); }); },
-          "After the last batch: waits until all ranks of the cluster have had theirs.")
-      .def(
-          "wait_saved", [](loader_value& x) { x.call([](loader& job) { job.wait_saved(); }); },
-          "Waits for saves in progress and raises their error.")
+      .def("finish", called(&loader::finish),
+           "After the last batch: waits until all ranks of the cluster have had theirs.")
+      .def("wait_saved", called(&loader::wait_saved),
+           "Waits for saves in progress and raises their error.")
       .def(
           "snapshot",
           [](loader_value& x, const std::optional<batch_value>& after) {
@@ -266,6 +238,11 @@ void bind_snapshots(nb::class_<loader_value>& type) {
 
 } // namespace
 
+nb::object position_of(const resume_point& x) {
+  return nb::module_::import_("leat.position")
+      .attr("Position")(x.epoch, x.step, x.global_step, x.digest);
+}
+
 void bind_loader(nb::module_& m) {
   prepare_forks();
   nb::class_<loader_value> type{
@@ -273,35 +250,29 @@ void bind_loader(nb::module_& m) {
       "Feeds one rank of a training job. One thread at a time calls it; batches are "
       "for any thread."};
   const loader_options usual;
-  type.def(
-          "__init__", &construct, "data"_a, nb::kw_only(), "rank"_a = nb::none(),
-          "world_size"_a = usual.world_size, "workers"_a = "auto", "epochs"_a = usual.epochs,
-          "steps"_a = nb::none(), "prefetch"_a = usual.prefetch, "leases"_a = nb::none(),
-          "dispatch"_a = usual.dispatch, "bad_samples"_a = usual.bad_samples,
-          "bad_sample_log"_a = "", "stuck_after"_a = 300.0, "on_stuck"_a = nb::none(),
-          "keep"_a = usual.keep, "hash_pixels"_a = false, "device"_a = usual.device,
-          "device_fields"_a = std::vector<std::string>{}, "agree"_a = nb::none(),
-          "cluster"_a = nb::none(), "trace"_a = nb::none(), "runtime"_a = nb::none(),
-          "fault"_a = nb::none(),
-          nb::sig(
-              "def __init__(self, data: Pipeline, *, rank: int | None = None, world_size: int = "
-              "1, workers: "
-              "int | typing.Literal['auto'] = 'auto', epochs: int = 1, steps: int | None = None, "
-              "prefetch: int = 0, leases: int | None = None, dispatch: typing.Literal['on_demand', "
-              "'round_robin', 'by_lane'] = 'on_demand', bad_samples: typing.Literal['fail', "
-              "'substitute', 'mask'] = 'fail', bad_sample_log: str | os.PathLike[str] = '', "
-              "stuck_after: float | "
-              "datetime.timedelta | None = 300.0, on_stuck: "
-              "collections.abc.Callable[[leat.errors.Error], typing.Any] | None = None, keep: int "
-              "= 3, hash_pixels: bool = False, device: str = 'cpu', device_fields: "
-              "collections.abc.Sequence[str] = (), agree: collections.abc.Callable[[tuple[int, "
-              "int, "
-              "int]], collections.abc.Sequence[tuple[int, int, int]]] | None = None, cluster: "
-              "Cluster | "
-              "None = None, trace: Trace "
-              "| None = None, runtime: Runtime | None = None, fault: FaultDrill | None = None) -> "
-              "None"),
-          options_of_loaders)
+  type.def("__init__", &construct, "data"_a, nb::kw_only(), "rank"_a = nb::none(),
+           "world_size"_a = usual.world_size, "workers"_a = "auto", "epochs"_a = usual.epochs,
+           "steps"_a = nb::none(), "prefetch"_a = usual.prefetch, "leases"_a = nb::none(),
+           "dispatch"_a = usual.dispatch, "bad_samples"_a = usual.bad_samples,
+           "bad_sample_log"_a = "", "stuck_after"_a = 300.0, "on_stuck"_a = nb::none(),
+           "keep"_a = usual.keep, "hash_pixels"_a = false, "device"_a = usual.device,
+            "device_fields"_a = std::vector<std::string>{}, "agree"_a = nb::none(),
+           "cluster"_a = nb::none(), "trace"_a = nb::none(), "runtime"_a = nb::none(),
+           "fault"_a = nb::none(),
+           nb::sig(
+               "def __init__(self, data: Pipeline, *, rank: int | None = None, world_size: int = "
+               "1, workers: int | typing.Literal['auto'] = 'auto', epochs: int = 1, steps: int | "
+               "None = None, prefetch: int = 0, leases: int | None = None, dispatch: "
+               "typing.Literal['on_demand', 'round_robin', 'by_lane'] = 'on_demand', bad_samples: "
+               "typing.Literal['fail', 'substitute', 'mask'] = 'fail', bad_sample_log: str | "
+               "os.PathLike[str] = '', stuck_after: float | datetime.timedelta | None = 300.0, "
+               "on_stuck: collections.abc.Callable[[leat.errors.Error], typing.Any] | None = None, "
+               "keep: int = 3, hash_pixels: bool = False, device: str = 'cpu', device_fields: collections.abc.Sequence[str] = (), agree: "
+               "collections.abc.Callable[[tuple[int, int, int]], "
+               "collections.abc.Sequence[tuple[int, int, int]]] | None = None, cluster: Cluster | "
+               "None = None, trace: Trace | None = None, runtime: Runtime | None = None, fault: "
+               "FaultDrill | None = None) -> None"),
+           options_of_loaders)
       .def("next", &next_of, nb::sig("def next(self) -> Batch | None"),
            "The next batch; None after the last one of the job.")
       .def(
@@ -322,9 +293,8 @@ void bind_loader(nb::module_& m) {
             return found;
           },
           nb::sig("def __next__(self) -> Batch"))
-      .def(
-          "batches_per_epoch", [](loader_value& x) { return x.call(&loader::batches_per_epoch); },
-          "Steps of one epoch; None if they are not known in advance.")
+      .def("batches_per_epoch", called(&loader::batches_per_epoch),
+           "Steps of one epoch; None if they are not known in advance.")
       .def(
           "resize_workers",
           [](loader_value& x, const worker_number& workers) {
@@ -339,9 +309,8 @@ void bind_loader(nb::module_& m) {
       .def(
           "interrupt", [](loader_value& x) { x.get().interrupt(); },
           "Ends a next() that waits, and all later ones. Any thread.")
-      .def(
-          "data_digest", [](loader_value& x) { return x.call(&loader::data_digest); },
-          "Digest of the data that the pipeline reads.")
+      .def("data_digest", called(&loader::data_digest),
+           "Digest of the data that the pipeline reads.")
       .def("close", &loader_value::close,
            "Ends the loader and waits for its threads. What a signal's handler raises ends the "
            "wait; the loader then ends by itself.")
@@ -353,11 +322,8 @@ void bind_loader(nb::module_& m) {
       .def(
           "__reduce__",
           [](loader_value&) {
-            throw error(
-                errc::invalid_argument,
-                {.stage = "loader",
-                 .got = "a loader to be pickled",
-                 .needed = "its pipeline, from which another process makes a loader of its own"});
+            refuse_argument("loader", "a loader to be pickled",
+                            "its pipeline, from which another process makes a loader of its own");
           },
           nb::sig("def __reduce__(self) -> typing.Never"))
       .def("__len__", &loader_value::num_batches)

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <leat/loader.hpp>
+#include <leat/notice.hpp>
 
 #include "python/module/callables.hpp"
-#include "python/module/passes.hpp"
 #include "python/module/python.hpp"
 #include "python/module/without_gil.hpp"
 #include <sys/types.h>
@@ -17,14 +19,35 @@
 
 namespace leat::python {
 
+/// Watches the loops over one loader: a second loop, after the last batch, would silently get
+/// nothing.
+class passes {
+public:
+  void begin() { is_late_ = is_over_; }
+  /// Records whether the loop got a batch or the end.
+  void got(bool some) {
+    if (!some && is_late_ && !is_told_) {
+      is_told_ = true;
+      notice("loader: this loop got no batch, since the one before it had the last: a loop goes "
+             "through all epochs of the job, so give their number to the loader (epochs=3); "
+             "batch.end_of_epoch says where one ends");
+    }
+    is_late_ = is_late_ && !some;
+    is_over_ = !some;
+  }
+
+private:
+  bool is_over_ = false;
+  bool is_late_ = false;
+  bool is_told_ = false;
+};
+
 /// A loader with what Python needs in addition.
-class loader_value {
+class loader_value : not_copied {
 public:
   /// Keeps the pipeline's objects, too. Holds the GIL, but releases it while the data is opened.
   loader_value(nb::handle data, loader_options options, kept_objects kept);
   ~loader_value();
-  loader_value(const loader_value&) = delete;
-  loader_value& operator=(const loader_value&) = delete;
 
   /// Calls a member of the loader without the GIL. Refuses a second thread at the same time.
   template <class Call>
@@ -61,12 +84,10 @@ public:
 private:
   void end(std::chrono::seconds most);
 
-  class in_use {
+  class in_use : not_copied {
   public:
     explicit in_use(loader_value& of);
     ~in_use();
-    in_use(const in_use&) = delete;
-    in_use& operator=(const in_use&) = delete;
 
   private:
     const std::shared_ptr<std::atomic<bool>> used_;
@@ -84,12 +105,33 @@ private:
   const pid_t process_ = getpid();
 };
 
+/// A member of the loader as one of Python, called without the GIL.
+template <class Result, class... Args>
+auto called(Result (loader::*member)(Args...)) {
+  return [member](loader_value& x, Args... args) {
+    return x.call([&](loader& job) { return (job.*member)(args...); });
+  };
+}
+template <class Result, class... Args>
+auto called(Result (loader::*member)(Args...) const) {
+  return [member](loader_value& x, Args... args) {
+    return x.call([&](loader& job) { return (job.*member)(args...); });
+  };
+}
+
 /// This process's rank. If it is left out, it is 0 of 1; with more ranks that is an error, since
 /// each process would take the same rows.
 std::uint64_t rank_among(const std::optional<std::uint64_t>& rank, std::uint64_t world_size);
 
+/// The leat.position.Position of a place.
+nb::object position_of(const resume_point& x);
+
 /// Statistics as a dict; times in seconds.
 nb::dict dict_of(const loader_stats& x);
+/// What the inputs of mixes gave, as a list of dicts.
+nb::list list_of(const std::vector<mix_counts>& mixes);
+/// Numbers of bad samples by cause, also those that are 0.
+nb::dict dict_of(const bad_counts& x);
 
 /// Binds the members that leave out steps and change weights.
 void bind_changes_of_order(nb::class_<loader_value>& type);

@@ -1,7 +1,8 @@
+#include "runtime/base/error_in_flight.hpp"
+
 #include <leat/notice.hpp>
 #include <leat/pipeline_facts.hpp>
 
-#include "python/module/errors.hpp"
 #include "python/module/loader.hpp"
 #include "python/module/stages.hpp"
 #include "python/module/without_gil.hpp"
@@ -87,8 +88,7 @@ void loader_value::check_place() {
 
 loader& loader_value::get() {
   if (!job_)
-    throw error(errc::shut_down,
-                {.stage = "loader", .got = "a call after close()", .needed = "a new loader"});
+    throw_error(errc::shut_down, "loader", "a call after close()", "a new loader");
   return *job_;
 }
 
@@ -135,9 +135,7 @@ std::shared_ptr<std::atomic<bool>> loader_value::interrupt_user() {
 
 loader_value::in_use::in_use(loader_value& of) : used_(of.is_used_) {
   if (used_->exchange(true))
-    throw error(errc::invalid_argument, {.stage = "loader",
-                                         .got = "a call while another thread is in one",
-                                         .needed = "one thread at a time"});
+    refuse_argument("loader", "a call while another thread is in one", "one thread at a time");
 }
 
 loader_value::in_use::~in_use() {
@@ -147,11 +145,8 @@ loader_value::in_use::~in_use() {
 
 std::uint64_t rank_among(const std::optional<std::uint64_t>& rank, std::uint64_t world_size) {
   if (!rank && world_size > 1)
-    throw error(
-        errc::invalid_argument,
-        {.stage = "loader",
-         .got = "world_size=" + std::to_string(world_size) + " without rank",
-         .needed = "rank=, the number of this process: 0 to " + std::to_string(world_size - 1)});
+    refuse_argument("loader", "world_size=" + std::to_string(world_size) + " without rank",
+                    "rank=, the number of this process: 0 to " + std::to_string(world_size - 1));
   return rank.value_or(0);
 }
 

@@ -3,10 +3,8 @@
 #include "python/module/callables.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/loader.hpp"
-#include "python/module/processes/process_server.hpp"
 #include "python/module/sample.hpp"
 #include "python/module/stages.hpp"
-#include "python/module/wrong_calls.hpp"
 
 #include <stdexcept>
 

@@ -92,22 +92,13 @@ void bind_order(nb::module_& m) {
 }
 
 void bind_changes_of_order(nb::class_<loader_value>& type) {
-  type.def(
-          "leave_out_steps",
-          [](loader_value& x, std::uint64_t first, std::uint64_t last) {
-            x.call([&](loader& job) { job.leave_out_steps(first, last); });
-          },
-          "first"_a, "last"_a, "Leaves out steps of the job, by Batch.global_step.")
-      .def(
-          "set_weights",
-          [](loader_value& x, const std::vector<double>& weights,
-             std::optional<std::uint64_t> from_step) {
-            x.call([&](loader& job) { job.set_weights(weights, from_step); });
-          },
-          "weights"_a, nb::kw_only(), "from_step"_a = nb::none(),
-          "Changes the weights of the pipeline's mix from a step on, by Batch.global_step, alike "
-          "on "
-          "all ranks. Only a job of one rank may leave the step unsaid: it is then the next one.");
+  type.def("leave_out_steps", called(&loader::leave_out_steps), "first"_a, "last"_a,
+           "Leaves out steps of the job, by Batch.global_step.")
+      .def("set_weights", called(&loader::set_weights), "weights"_a, nb::kw_only(),
+           "from_step"_a = nb::none(),
+           "Changes the weights of the pipeline's mix from a step on, by Batch.global_step, alike "
+           "on "
+           "all ranks. Only a job of one rank may leave the step unsaid: it is then the next one.");
 }
 
 } // namespace leat::python

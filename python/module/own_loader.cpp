@@ -54,21 +54,12 @@ nb::object next_own_batch(own_loader_value& x) {
                         found->end_of_epoch);
 }
 
-nb::object own_position(const resume_point& x) {
-  return nb::module_::import_("leat.position")
-      .attr("Position")(x.epoch, x.step, x.global_step, x.digest);
-}
-
 void bind_own_snapshots(nb::class_<own_loader_value>& type) {
   type.def(
-          "position", [](const own_loader_value& x) { return own_position(x.of.position()); },
+          "position", [](const own_loader_value& x) { return position_of(x.of.position()); },
           nb::sig("def position(self) -> leat.position.Position"), "Where next() continues.")
       .def(
-          "snapshot",
-          [](const own_loader_value& x) {
-            const auto bytes = x.of.snapshot();
-            return to_bytes(bytes);
-          },
+          "snapshot", [](const own_loader_value& x) { return to_bytes(x.of.snapshot()); },
           "\"Resume after the last batch\", as bytes.")
       .def(
           "save",
@@ -79,7 +70,7 @@ void bind_own_snapshots(nb::class_<own_loader_value>& type) {
           "restore",
           [](own_loader_value& x, const path_text& directory) {
             const auto found = x.of.restore(directory);
-            return found ? own_position(*found) : nb::none();
+            return found ? position_of(*found) : nb::none();
           },
           "directory"_a,
           nb::sig("def restore(self, directory: str | os.PathLike[str]) -> leat.position.Position "
@@ -88,10 +79,7 @@ void bind_own_snapshots(nb::class_<own_loader_value>& type) {
       .def(
           "restore_parts",
           [](own_loader_value& x, const std::vector<nb::bytes>& parts) {
-            std::vector<std::string> bytes;
-            for (const auto& part : parts)
-              bytes.emplace_back(part.c_str(), part.size());
-            return own_position(x.of.restore_parts(bytes));
+            return position_of(x.of.restore_parts(parts_of(parts)));
           },
           "parts"_a,
           nb::sig("def restore_parts(self, parts: collections.abc.Sequence[bytes]) -> "
@@ -135,8 +123,7 @@ void bind_own_loader(nb::module_& m) {
                   "typing.Any], next: collections.abc.Callable[[], typing.Any], save: "
                   "collections.abc.Callable[[], bytes] | None = None, load: "
                   "collections.abc.Callable[[bytes], typing.Any] | None = None, rank: int | None = "
-                  "None, "
-                  "world_size: int = 1, epochs: int = 1, keep: int = 3) -> None"),
+                  "None, world_size: int = 1, epochs: int = 1, keep: int = 3) -> None"),
           "`begin_epoch(epoch)` begins an epoch at its first batch; `next()` gives its next batch, "
           "or None after the last. `save()` and `load(place)`, both or none: the place after the "
           "last batch, as bytes; without them a restore runs through the epoch's earlier batches. "

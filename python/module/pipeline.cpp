@@ -5,6 +5,7 @@
 #include <leat/row_index.hpp>
 
 #include "python/module/convert/casters.hpp"
+#include "python/module/convert/values.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
 #include "python/module/without_gil.hpp"
@@ -133,8 +134,7 @@ void bind_operators(nb::class_<pipeline_value>& type) {
           },
           "fields"_a, "keys"_a, nb::kw_only(), "kind"_a = deduplicate_kind::window,
           "The samples without those whose fields have the bytes of one that was kept before, in "
-          "the "
-          "lane and epoch. `keys`: how many are remembered, over all lanes.")
+          "the lane and epoch. `keys`: how many are remembered, over all lanes.")
       .def(
           "read_files",
           [](const pipeline_value& x, file_format format, std::string field, path_text folder,
@@ -295,8 +295,7 @@ void bind_facts_of_pipelines(nb::module_& m, nb::class_<pipeline_value>& type) {
 void bind_pipeline(nb::module_& m) {
   nb::class_<pipeline_value> type{
       m, "Pipeline", nb::type_slots(garbage_slots<pipeline_value>), nb::is_weak_referenceable(),
-      "A pipeline as a value: operators over sources. Nothing is read before a "
-      "loader needs it."};
+      "A pipeline as a value: operators over sources. Nothing is read before a loader needs it."};
   bind_operators(type);
   bind_facts_of_pipelines(m, type);
   m.def("parse_pipeline", parse, "text"_a,
@@ -346,14 +345,9 @@ void bind_pipeline(nb::module_& m) {
         const auto facts = without_gil([&] { return build_row_index(x.value); });
         if (!facts)
           return nb::none();
-        nb::dict result;
-        result["bytes_read"] = facts->bytes_read;
-        result["images"] = facts->images;
-        result["indexed"] = facts->indexed;
-        result["image_bytes"] = facts->image_bytes;
-        result["index_bytes"] = facts->index_bytes;
-        result["not_stored"] = facts->not_stored;
-        return result;
+        return dict_with("bytes_read"_a = facts->bytes_read, "images"_a = facts->images,
+                         "indexed"_a = facts->indexed, "image_bytes"_a = facts->image_bytes,
+                         "index_bytes"_a = facts->index_bytes, "not_stored"_a = facts->not_stored);
       },
       "pipeline"_a, nb::sig("def build_row_index(pipeline: Pipeline) -> dict[str, int] | None"),
       "Finds where the MCU rows of JPEGs begin, so that jobs decode only what a crop needs.");

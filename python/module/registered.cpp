@@ -37,9 +37,19 @@ auto registered(nb::handle make) {
   };
 }
 
-/// Leaks an object that stays registered as long as the process lives.
-nb::handle for_ever(nb::object x) {
-  return x.release();
+/// Binds a function that makes `make(parameters)` known to parse_pipeline.
+template <class Value, class Register>
+void bind_maker(nb::module_& m, const char* function, const char* kind, Register add,
+                const std::string& stage, const char* about) {
+  const auto sig = std::string{"def "} + function
+                   + "(name: str, make: collections.abc.Callable[[str], " + stage + "]) -> None";
+  m.def(
+      function,
+      [kind, add](std::string name, nb::callable make) {
+        note_registered(kind, name);
+        add(std::move(name), registered<Value>(make.release())); // as long as the process lives
+      },
+      "name"_a, "make"_a, nb::sig(sig.c_str()), about);
 }
 
 } // namespace
@@ -62,48 +72,15 @@ void note_registered(const char* kind, const std::string& name) {
 }
 
 void bind_registered(nb::module_& m) {
-  m.def(
-      "register_map",
-      [](std::string name, nb::callable make) {
-        note_registered("map", name);
-        leat::register_map(std::move(name), registered<map_value>(for_ever(std::move(make))));
-      },
-      "name"_a, "make"_a,
-      nb::sig(
-          "def register_map(name: str, make: collections.abc.Callable[[str], MapStage]) -> None"),
-      "Makes a function known to parse_pipeline: `make(parameters)` returns a MapStage.");
-  m.def(
-      "register_predicate",
-      [](std::string name, nb::callable make) {
-        note_registered("filter", name);
-        leat::register_predicate(std::move(name),
-                                 registered<filter_value>(for_ever(std::move(make))));
-      },
-      "name"_a, "make"_a,
-      nb::sig("def register_predicate(name: str, make: collections.abc.Callable[[str], "
-              "FilterStage]) -> None"),
-      "As register_map, for a FilterStage.");
-  m.def(
-      "register_flat_map",
-      [](std::string name, nb::callable make) {
-        note_registered("flat_map", name);
-        leat::register_flat_map(std::move(name),
-                                registered<flat_map_value>(for_ever(std::move(make))));
-      },
-      "name"_a, "make"_a,
-      nb::sig("def register_flat_map(name: str, make: collections.abc.Callable[[str], "
-              "FlatMapStage]) -> None"),
-      "As register_map, for a FlatMapStage.");
-  m.def(
-      "register_scan",
-      [](std::string name, nb::callable make) {
-        note_registered("scan", name);
-        leat::register_scan(std::move(name), registered<scan_value>(for_ever(std::move(make))));
-      },
-      "name"_a, "make"_a,
-      nb::sig(
-          "def register_scan(name: str, make: collections.abc.Callable[[str], ScanStage]) -> None"),
-      "As register_map, for a ScanStage.");
+  bind_maker<map_value>(m, "register_map", "map", leat::register_map, "MapStage",
+                        "Makes a function known to parse_pipeline: `make(parameters)` returns a "
+                        "MapStage.");
+  bind_maker<filter_value>(m, "register_predicate", "filter", leat::register_predicate,
+                           "FilterStage", "As register_map, for a FilterStage.");
+  bind_maker<flat_map_value>(m, "register_flat_map", "flat_map", leat::register_flat_map,
+                             "FlatMapStage", "As register_map, for a FlatMapStage.");
+  bind_maker<scan_value>(m, "register_scan", "scan", leat::register_scan, "ScanStage",
+                         "As register_map, for a ScanStage.");
 }
 
 } // namespace leat::python

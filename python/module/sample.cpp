@@ -1,7 +1,10 @@
 #include "python/module/sample.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/number_as.hpp"
+#include "runtime/base/text.hpp"
+
 #include <leat/bad_sample.hpp>
-#include <leat/error.hpp>
 
 #include "python/module/convert/arrays.hpp"
 #include "python/module/convert/values.hpp"
@@ -9,7 +12,6 @@
 #include <cstring>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace leat::python {
@@ -24,10 +26,8 @@ std::string id_of(const sample& x) {
 }
 
 [[noreturn]] void refuse_kept(const char* what) {
-  throw error(errc::invalid_argument,
-              {.stage = what,
-               .got = "a use after the function to which it was given had returned",
-               .needed = "what is needed of it, copied before"});
+  refuse_argument(what, "a use after the function to which it was given had returned",
+                  "what is needed of it, copied before");
 }
 
 std::vector<std::int64_t> extents_of(const shape& dims) {
@@ -48,33 +48,16 @@ nb::object scalar_of(const std::byte* at, dtype type) {
     std::memcpy(&value, at, sizeof value);
     return value;
   };
-  switch (type) {
-  case dtype::u8:
-    return nb::int_(read(std::uint8_t{}));
-  case dtype::i8:
-    return nb::int_(read(std::int8_t{}));
-  case dtype::u16:
-    return nb::int_(read(std::uint16_t{}));
-  case dtype::i16:
-    return nb::int_(read(std::int16_t{}));
-  case dtype::u32:
-    return nb::int_(read(std::uint32_t{}));
-  case dtype::i32:
-    return nb::int_(read(std::int32_t{}));
-  case dtype::u64:
-    return nb::int_(read(std::uint64_t{}));
-  case dtype::i64:
-    return nb::int_(read(std::int64_t{}));
-  case dtype::f32:
-    return nb::float_(static_cast<double>(read(float{})));
-  case dtype::f64:
-    return nb::float_(read(double{}));
-  case dtype::f16:
+  if (type == dtype::f16)
     return nb::float_(static_cast<double>(static_cast<float>(read(f16{}))));
-  case dtype::bf16:
+  if (type == dtype::bf16)
     return nb::float_(static_cast<double>(static_cast<float>(read(bf16{}))));
-  }
-  return nb::none();
+  return visit_type(type, [&](auto zero) -> nb::object {
+    if constexpr (std::is_integral_v<decltype(zero)>)
+      return nb::int_(read(zero));
+    else
+      return nb::float_(static_cast<double>(read(zero)));
+  });
 }
 
 nb::bytes as_bytes(std::span<const std::byte> x) {
@@ -284,10 +267,7 @@ void bind_sample(nb::module_& m) {
       .def("__repr__", [](const self& x) {
         if (!x.at)
           return std::string{"<leat.Sample that was given back>"};
-        std::string fields;
-        for (const auto& name : x.at->fields())
-          fields += (fields.empty() ? "" : ", ") + name;
-        return "<leat.Sample " + id_of(*x.at) + ": " + fields + ">";
+        return "<leat.Sample " + id_of(*x.at) + ": " + listed(x.at->fields()) + ">";
       });
 
   using place = lent_context;
@@ -321,8 +301,7 @@ void bind_sample(nb::module_& m) {
           "below",
           [](const place& x, std::uint64_t n) {
             if (n == 0)
-              throw error(errc::invalid_argument,
-                          {.stage = "context.below", .got = "0", .needed = "at least 1"});
+              refuse_argument("context.below", "0", "at least 1");
             return x.get().rng().below(n);
           },
           "n"_a, "Uniform in 0 .. n-1.")

@@ -3,7 +3,7 @@
 #include <leat/streams.hpp>
 
 #include "python/module/convert/casters.hpp"
-#include "python/module/errors.hpp"
+#include "python/module/convert/values.hpp"
 #include "python/module/module.hpp"
 #include "python/module/processes/process_functions.hpp"
 #include "python/module/sample.hpp"
@@ -12,7 +12,6 @@
 
 #include <string>
 #include <utility>
-#include <variant>
 
 namespace leat::python {
 
@@ -34,9 +33,8 @@ nb::object method_of(nb::handle source) {
 pipeline_value indexed_of(std::string name, nb::object from, std::size_t processes) {
   pipeline_value result{count(0)};
   const nb::handle kept = result.kept.add(std::move(from));
-  nb::dict options;
-  options["processes"] = processes;
-  keep_part(result.kept, "indexed", name, "", nb::make_tuple(kept), options);
+  keep_part(result.kept, "indexed", name, "", nb::make_tuple(kept),
+            dict_with("processes"_a = processes));
   if (processes > 0) {
     const auto make = nb::module_::import_("leat.processes").attr("reader_of");
     auto pool = pool_of(result.kept, name, processes, recipe_type()(make, kept));

@@ -1,5 +1,7 @@
 #include "python/module/stages.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
+
 #include <leat/bad_sample.hpp>
 
 #include "python/module/convert/bytes.hpp"
@@ -140,10 +142,8 @@ flat_map_value make_flat_map(std::string name, nb::object count, nb::object pick
   flat_map_value result;
   const nb::handle counts = result.kept.add(std::move(count));
   const nb::handle picks = result.kept.add(std::move(pick));
-  nb::dict options;
-  options["children"] = children;
-  options["processes"] = processes;
-  keep_part(result.kept, "flat_map", name, parameters, nb::make_tuple(counts, picks), options);
+  keep_part(result.kept, "flat_map", name, parameters, nb::make_tuple(counts, picks),
+            dict_with("children"_a = children, "processes"_a = processes));
   result.value = {std::move(name), std::move(parameters), {}, children};
   if (processes > 0) {
     result.value.make =
@@ -177,13 +177,9 @@ scan_value make_scan(std::string name, nb::object look, nb::object step, nb::obj
   const nb::handle looks = result.kept.add(std::move(look));
   const nb::handle steps = result.kept.add(std::move(step));
   const nb::handle applies = result.kept.add(std::move(apply));
-  nb::dict options;
-  options["look"] = looks;
-  options["step"] = steps;
-  options["apply"] = applies;
-  options["initial"] = initial;
-  options["processes"] = processes;
-  keep_part(result.kept, "scan", name, parameters, nb::tuple(), options);
+  keep_part(result.kept, "scan", name, parameters, nb::tuple(),
+            dict_with("look"_a = looks, "step"_a = steps, "apply"_a = applies,
+                      "initial"_a = initial, "processes"_a = processes));
   if (!PyBytes_Check(initial.ptr()) && !PyUnicode_Check(initial.ptr()))
     throw nb::type_error("initial is the state before the first sample: bytes, or a str");
   result.value = {std::move(name), std::move(parameters), {}, bytes_from(initial), {}};
@@ -288,11 +284,9 @@ map_value make_map(std::string name, nb::object function, std::string parameters
                    bool batched, std::size_t processes) {
   map_value result;
   const nb::handle borrowed = result.kept.add(std::move(function));
-  nb::dict options;
-  options["per_worker"] = per_worker;
-  options["batched"] = batched;
-  options["processes"] = processes;
-  keep_part(result.kept, "map", name, parameters, nb::make_tuple(borrowed), options);
+  keep_part(
+      result.kept, "map", name, parameters, nb::make_tuple(borrowed),
+      dict_with("per_worker"_a = per_worker, "batched"_a = batched, "processes"_a = processes));
   result.value = {std::move(name), std::move(parameters), {}, {}};
   if (processes > 0) {
     result.value.make_together =
@@ -314,16 +308,12 @@ filter_value make_filter(std::string name, nb::object keeps, std::string paramet
                          std::size_t processes) {
   filter_value result;
   const nb::handle f = result.kept.add(std::move(keeps));
-  nb::dict options;
-  options["of_id"] = of_id;
-  options["processes"] = processes;
-  keep_part(result.kept, "filter", name, parameters, nb::make_tuple(f), options);
+  keep_part(result.kept, "filter", name, parameters, nb::make_tuple(f),
+            dict_with("of_id"_a = of_id, "processes"_a = processes));
   result.value = {std::move(name), std::move(parameters), {}, {}};
   if (of_id && processes > 0)
-    throw error(errc::invalid_argument,
-                {.stage = result.value.name,
-                 .got = "both of_id and processes",
-                 .needed = "one of them: ids are judged where the order is made"});
+    refuse_argument(result.value.name, "both of_id and processes",
+                    "one of them: ids are judged where the order is made");
   if (of_id)
     result.value.of_id = [f](std::string_view id) {
       return for_job([&] { return is_kept(f(nb::str(id.data(), id.size()))); });
@@ -388,8 +378,7 @@ void bind_stages(nb::module_& m) {
           "once for each worker and returns its function. `batched`: the function takes lists of "
           "up to 64 samples and contexts; what it makes of a sample must not depend on the others. "
           "If it raises, it is called again for each of them alone, made anew. `processes`: it "
-          "runs "
-          "in as many processes, which import it by its name; 0: in leat's threads.")
+          "runs in as many processes, which import it by its name; 0: in leat's threads.")
       .def_prop_ro(
           "function", [](const map_value& x) { return x.kept.first(); },
           "The function; None if the map is leat's own.");
@@ -447,8 +436,7 @@ void bind_stages(nb::module_& m) {
                   "bytes | str = b'', parameters: str = '', processes: int = 0) -> None"),
           "`look(sample)` gives a few bytes; `step(state, looked)` gives (new state, result), both "
           "bytes, sample by sample in each lane; `apply(sample, result)` sets fields. `processes`: "
-          "as "
-          "in MapStage, for `look` and `apply`.");
+          "as in MapStage, for `look` and `apply`.");
 }
 
 } // namespace leat::python

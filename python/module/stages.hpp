@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <leat/pipeline.hpp>
 #include <leat/streams.hpp>
 
@@ -62,12 +64,10 @@ std::function<std::unique_ptr<sequential_reader>(std::uint64_t)>
 opener_of(nb::handle function, const std::shared_ptr<made_objects>& made);
 
 /// Collects the objects that Python made while leat parsed a text: see register_map.
-class parsing_keeps {
+class parsing_keeps : not_copied {
 public:
   parsing_keeps();
   ~parsing_keeps();
-  parsing_keeps(const parsing_keeps&) = delete;
-  parsing_keeps& operator=(const parsing_keeps&) = delete;
 
   const kept_objects& all() const noexcept { return kept_; }
   /// Adds an object to the innermost parsing_keeps of this thread, if there is one.

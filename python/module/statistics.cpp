@@ -1,7 +1,6 @@
-#include "python/module/statistics.hpp"
-
 #include <leat/bad_sample.hpp>
 
+#include "python/module/convert/values.hpp"
 #include "python/module/loader.hpp"
 
 #include <array>
@@ -16,65 +15,39 @@ double seconds(std::chrono::nanoseconds x) {
 }
 
 nb::dict dict_of(const duration_stats& x) {
-  nb::dict result;
-  result["count"] = x.count;
-  result["sum"] = seconds(x.sum);
-  result["median"] = seconds(x.median);
-  result["worst_percent"] = seconds(x.worst_percent);
-  return result;
+  return dict_with("count"_a = x.count, "sum"_a = seconds(x.sum), "median"_a = seconds(x.median),
+                   "worst_percent"_a = seconds(x.worst_percent));
 }
 
 nb::dict dict_of(const slot_stats& x) {
-  nb::dict result;
-  result["free"] = x.free;
-  result["making"] = x.making;
-  result["ready"] = x.ready;
-  result["leased"] = x.leased;
-  return result;
+  return dict_with("free"_a = x.free, "making"_a = x.making, "ready"_a = x.ready,
+                   "leased"_a = x.leased);
 }
 
 nb::dict dict_of(const device_stats& x) {
-  nb::dict result;
-  result["bytes"] = x.bytes;
-  result["batches"] = x.batches;
-  result["waits"] = x.waits;
-  result["is_pinned"] = x.is_pinned;
-  return result;
+  return dict_with("bytes"_a = x.bytes, "batches"_a = x.batches, "waits"_a = x.waits,
+                   "is_pinned"_a = x.is_pinned);
 }
 
 nb::dict dict_of(const pack_stats& x) {
-  nb::dict result;
-  result["elements"] = x.elements;
-  result["padding"] = x.padding;
-  return result;
+  return dict_with("elements"_a = x.elements, "padding"_a = x.padding);
 }
 
 nb::dict dict_of(const mixed_input& x) {
-  nb::dict result;
-  result["name"] = x.name;
-  result["weight"] = x.weight;
-  result["samples"] = x.samples;
-  result["cost"] = x.cost;
-  return result;
+  return dict_with("name"_a = x.name, "weight"_a = x.weight, "samples"_a = x.samples,
+                   "cost"_a = x.cost);
 }
 
 nb::dict dict_of(const worker_stats& x) {
-  nb::dict result;
-  result["worker"] = x.worker;
-  result["rows_dealt"] = x.rows_dealt;
-  result["rows_done"] = x.rows_done;
-  result["busy"] = seconds(x.busy);
-  result["bytes_read"] = x.bytes_read;
-  return result;
+  return dict_with("worker"_a = x.worker, "rows_dealt"_a = x.rows_dealt,
+                   "rows_done"_a = x.rows_done, "busy"_a = seconds(x.busy),
+                   "bytes_read"_a = x.bytes_read);
 }
 
 nb::dict dict_of(const stage_stats& x) {
   constexpr std::array kinds{"reading", "decoding", "function", "writing"};
-  nb::dict result;
-  result["name"] = x.name;
-  result["what"] = kinds[static_cast<std::size_t>(x.what)];
-  result["time"] = seconds(x.time);
-  return result;
+  return dict_with("name"_a = x.name, "what"_a = kinds[static_cast<std::size_t>(x.what)],
+                   "time"_a = seconds(x.time));
 }
 
 nb::dict dict_of(const mix_counts& x);
@@ -88,10 +61,7 @@ nb::list list_of(const std::vector<T>& all) {
 }
 
 nb::dict dict_of(const mix_counts& x) {
-  nb::dict result;
-  result["cost"] = x.cost;
-  result["inputs"] = list_of(x.inputs);
-  return result;
+  return dict_with("cost"_a = x.cost, "inputs"_a = list_of(x.inputs));
 }
 
 } // namespace
@@ -100,29 +70,22 @@ nb::list list_of(const std::vector<mix_counts>& mixes) {
   return list_of<mix_counts>(mixes);
 }
 
-nb::dict dict_of(const loader_stats& x) {
+nb::dict dict_of(const bad_counts& x) {
   nb::dict result;
-  result["workers"] = list_of(x.workers);
-  result["stages"] = list_of(x.stages);
-  result["batches"] = x.batches;
-  result["samples"] = x.samples;
-  result["bytes_read"] = x.bytes_read;
-  result["packed"] = dict_of(x.packed);
-  result["mixes"] = list_of(x.mixes);
-  result["waited"] = seconds(x.waited);
-  result["waits"] = dict_of(x.waits);
-  result["ready_for"] = dict_of(x.ready_for);
-  result["workers_now"] = x.workers_now;
-  result["iterating"] = seconds(x.iterating);
-  result["slots"] = dict_of(x.slots);
-  result["device"] = x.device ? nb::object{dict_of(*x.device)} : nb::none();
-  nb::dict bad;
   for (std::size_t i = 0; i < num_causes; ++i)
-    bad[std::string{to_string(static_cast<cause>(i))}.c_str()] = x.bad[i];
-  result["bad"] = bad;
-  result["workers_replaced"] = x.workers_replaced;
-  result["snapshot_bytes"] = x.snapshot_bytes;
+    result[std::string{to_string(static_cast<cause>(i))}.c_str()] = x[i];
   return result;
+}
+
+nb::dict dict_of(const loader_stats& x) {
+  return dict_with(
+      "workers"_a = list_of(x.workers), "stages"_a = list_of(x.stages), "batches"_a = x.batches,
+      "samples"_a = x.samples, "bytes_read"_a = x.bytes_read, "packed"_a = dict_of(x.packed),
+      "mixes"_a = list_of(x.mixes), "waited"_a = seconds(x.waited), "waits"_a = dict_of(x.waits),
+      "ready_for"_a = dict_of(x.ready_for), "workers_now"_a = x.workers_now,
+      "iterating"_a = seconds(x.iterating), "slots"_a = dict_of(x.slots),
+      "device"_a = x.device ? nb::object{dict_of(*x.device)} : nb::none(), "bad"_a = dict_of(x.bad),
+      "workers_replaced"_a = x.workers_replaced, "snapshot_bytes"_a = x.snapshot_bytes);
 }
 
 } // namespace leat::python

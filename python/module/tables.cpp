@@ -1,4 +1,5 @@
-#include <leat/error.hpp>
+#include "runtime/base/error_in_flight.hpp"
+
 #include <leat/tables.hpp>
 
 #include "python/module/callables.hpp"
@@ -11,7 +12,6 @@
 #include <map>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace leat::python {
@@ -103,8 +103,7 @@ auto table_pipeline(Make make) {
                 null_policy nulls, std::uint64_t cache_bytes,
                 std::map<std::string, std::string> types) {
     if (columns && columns->empty())
-      throw error(errc::invalid_argument,
-                  {.stage = "columns", .got = "[]", .needed = "names of columns, or None for all"});
+      refuse_argument("columns", "[]", "names of columns, or None for all");
     const table_options options{std::move(columns).value_or(std::vector<std::string>{}), nulls,
                                 cache_bytes, std::move(types)};
     return pipeline_value{with_patterns([&](const auto& x) { return make(x, options); }, pattern)};

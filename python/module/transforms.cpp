@@ -79,9 +79,8 @@ void bind_transform_functions(nb::module_& m) {
       "brightness"_a = nb::none(), "contrast"_a = nb::none(), "saturation"_a = nb::none(),
       "hue"_a = nb::none(),
       nb::sig("def color_jitter(brightness: float | tuple[float, float] | None = None, contrast: "
-              "float | tuple[float, float] | None = None, saturation: float | tuple[float, "
-              "float] | None = None, hue: float | tuple[float, float] | None = None) -> "
-              "ImageTransform"),
+              "float | tuple[float, float] | None = None, saturation: float | tuple[float, float] "
+              "| None = None, hue: float | tuple[float, float] | None = None) -> ImageTransform"),
       "Strengths as in torchvision, or [lowest, highest] factors.");
   m.def("normalize", &leat::normalize, "mean"_a = std::array<double, 3>{0.485, 0.456, 0.406},
         "std"_a = std::array<double, 3>{0.229, 0.224, 0.225},

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <leat/patience.hpp>
 
 #include "python/module/callables.hpp"
@@ -45,12 +47,10 @@ private:
 /// Marks a thread as being in leat without the GIL, so that the end of the interpreter waits for
 /// it: a daemon thread that asks for the GIL of an interpreter that ends is killed in the middle of
 /// C++. Created and destroyed with the GIL.
-class caller_mark {
+class caller_mark : not_copied {
 public:
   caller_mark() noexcept;
   ~caller_mark();
-  caller_mark(const caller_mark&) = delete;
-  caller_mark& operator=(const caller_mark&) = delete;
 };
 
 /// Registers a handler for forks: a child has none of the threads that are counted here.

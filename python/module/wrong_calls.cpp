@@ -1,6 +1,5 @@
-#include "python/module/wrong_calls.hpp"
-
 #include "python/module/convert/values.hpp"
+#include "python/module/module.hpp"
 
 #include <string>
 #include <utility>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -21,7 +23,7 @@ public:
   };
 
   /// Records a call that runs while this lives. Calls do not nest.
-  class scope {
+  class scope : not_copied {
   public:
     scope(call_record& record, const std::string& stage, std::uint64_t lane) noexcept
         : record_(record) {
@@ -31,8 +33,6 @@ public:
       record_.number_.store(number, std::memory_order_release);
     }
     ~scope() { record_.stage_.store(nullptr, std::memory_order_relaxed); }
-    scope(const scope&) = delete;
-    scope& operator=(const scope&) = delete;
 
   private:
     call_record& record_;

@@ -13,10 +13,22 @@
 
 namespace leat {
 
-/// Throws `errc::invalid_argument`.
-[[noreturn]] inline void refuse_argument(std::string stage, std::string got, std::string needed) {
-  throw error(errc::invalid_argument,
+[[noreturn]] inline void throw_error(errc code, std::string stage, std::string got,
+                                     std::string needed) {
+  throw error(code,
               {.stage = std::move(stage), .got = std::move(got), .needed = std::move(needed)});
+}
+
+[[noreturn]] inline void throw_file_error(errc code, std::string stage, std::string file,
+                                          std::string got, std::string needed) {
+  throw error(code, {.stage = std::move(stage),
+                     .file = std::move(file),
+                     .got = std::move(got),
+                     .needed = std::move(needed)});
+}
+
+[[noreturn]] inline void refuse_argument(std::string stage, std::string got, std::string needed) {
+  throw_error(errc::invalid_argument, std::move(stage), std::move(got), std::move(needed));
 }
 
 /// The text of the exception in flight. Call it inside a catch block. Exceptions of the standard

@@ -63,6 +63,22 @@ struct batch_line {
   friend bool operator==(const batch_line&, const batch_line&) = default;
 };
 
+/// A rank's batch as a line of a log. `Batch`: leat::batch.
+template <class Batch>
+batch_line line_of(const Batch& x) {
+  batch_line line{.epoch = x.epoch(),
+                  .step = x.step(),
+                  .rank = x.rank(),
+                  .world_size = x.world_size(),
+                  .positions = x.positions(),
+                  .ids = x.ids(),
+                  .digest = x.digest(),
+                  .pixels = x.content_hashes()};
+  for (const auto& row : x.bad())
+    line.bad.push_back({row.position, row.id, std::string{to_string(row.why)}, row.substitute});
+  return line;
+}
+
 /// One JSON object without a newline, in UTF-8. The ids of all sources are UTF-8; in any other id,
 /// bytes that are not become U+FFFD.
 std::string to_json(const attempt_start& x);

@@ -1,9 +1,8 @@
 #include "runtime/base/map_parameters.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/number_as.hpp"
 #include "runtime/base/text.hpp"
-
-#include <leat/error.hpp>
 
 #include <algorithm>
 #include <set>
@@ -93,17 +92,12 @@ bool parameter_reader::is_whole_text(std::string_view text, double read) {
 }
 
 void parameter_reader::refuse(const std::string& got, std::string needed) const {
-  throw error(errc::invalid_argument,
-              {.stage = function_, .got = got, .needed = std::move(needed)});
+  refuse_argument(function_, got, std::move(needed));
 }
 
 void parameter_reader::done() const {
-  if (left_.empty())
-    return;
-  std::string names;
-  for (const auto& x : known_)
-    names += (names.empty() ? "" : ", ") + x;
-  refuse("parameter " + excerpt(left_.front().name), "one of " + names);
+  if (!left_.empty())
+    refuse("parameter " + excerpt(left_.front().name), "one of " + listed(known_));
 }
 
 } // namespace leat

@@ -49,4 +49,37 @@ T element_of(Number x, std::string_view field) {
                                            + ", which cannot represent " + number_text(x));
 }
 
+/// Calls `f` with a zero of the type. Throws `bad_sample` (wrong_shape) for types that C++ has no
+/// arithmetic for.
+template <class F>
+decltype(auto) visit_type(dtype type, F f) {
+  switch (type) {
+  case dtype::u8:
+    break;
+  case dtype::i8:
+    return f(std::int8_t{});
+  case dtype::u16:
+    return f(std::uint16_t{});
+  case dtype::i16:
+    return f(std::int16_t{});
+  case dtype::u32:
+    return f(std::uint32_t{});
+  case dtype::i32:
+    return f(std::int32_t{});
+  case dtype::u64:
+    return f(std::uint64_t{});
+  case dtype::i64:
+    return f(std::int64_t{});
+  case dtype::f32:
+    return f(float{});
+  case dtype::f64:
+    return f(double{});
+  case dtype::f16:
+  case dtype::bf16:
+    throw bad_sample(cause::wrong_shape,
+                     "a field of 16-bit floats cannot be used as a number here");
+  }
+  return f(std::uint8_t{});
+}
+
 } // namespace leat

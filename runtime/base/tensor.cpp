@@ -1,6 +1,6 @@
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
 
-#include <leat/error.hpp>
 #include <leat/tensor.hpp>
 
 #include <utility>
@@ -26,15 +26,12 @@ dtype parse_dtype(std::string_view text, const std::string& stage) {
       return x;
     known += (known.empty() ? "one of " : ", ") + std::string{to_string(x)};
   }
-  throw error(errc::invalid_argument,
-              {.stage = stage, .got = "type " + excerpt(text), .needed = std::move(known)});
+  refuse_argument(stage, "type " + excerpt(text), std::move(known));
 }
 
 shape::shape(std::initializer_list<std::size_t> extents) {
   if (extents.size() > max_rank)
-    throw error(errc::invalid_argument, {.stage = "shape",
-                                         .got = std::to_string(extents.size()) + " dimensions",
-                                         .needed = "at most 6"});
+    refuse_argument("shape", std::to_string(extents.size()) + " dimensions", "at most 6");
   for (auto x : extents)
     extents_[rank_++] = x;
 }
@@ -42,8 +39,7 @@ shape::shape(std::initializer_list<std::size_t> extents) {
 shape shape::behind(std::size_t outermost) const {
   shape result{outermost};
   if (rank_ == max_rank)
-    throw error(errc::invalid_argument,
-                {.stage = "shape", .got = "6 dimensions and rows", .needed = "at most 6"});
+    refuse_argument("shape", "6 dimensions and rows", "at most 6");
   for (std::size_t i = 0; i < rank_; ++i)
     result.extents_[result.rank_++] = extents_[i];
   return result;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -48,6 +49,20 @@ std::string json_escaped(std::string_view text);
 
 /// "a.tar and 2 more", for errors; empty for none.
 std::string first_of(const std::vector<std::string>& names);
+
+/// What `text_of` says of each: "a, b, c".
+template <class Range, std::invocable<typename Range::const_reference> Text>
+std::string listed(const Range& all, Text text_of, std::string_view between = ", ") {
+  std::string text;
+  for (const auto& x : all)
+    (text += text.empty() ? "" : between) += text_of(x);
+  return text;
+}
+
+inline std::string listed(const std::vector<std::string>& all, std::string_view between = ", ") {
+  return listed(
+      all, [](const auto& x) -> const std::string& { return x; }, between);
+}
 
 /// "1 item", "2 items"
 std::string counted(std::uint64_t n, const std::string& one);

@@ -3,6 +3,7 @@
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/metrics.hpp"
 #include "runtime/base/number_text.hpp"
+#include "runtime/base/text.hpp"
 #include "runtime/base/utf8.hpp"
 
 #include <leat/notice.hpp>
@@ -19,18 +20,7 @@ constexpr std::uint64_t reserved_bytes = 2048;
 constexpr std::uint32_t detail_bit = std::uint32_t{1} << 31;
 
 std::string json_text(std::string_view text) {
-  constexpr auto hex = "0123456789abcdef";
-  std::string valid;
-  append_utf8(text, valid);
-  std::string result = "\"";
-  for (const char x : valid)
-    if (x == '"' || x == '\\')
-      (result += '\\') += x;
-    else if (const auto code = static_cast<unsigned char>(x); code < 0x20)
-      ((result += "\\u00") += hex[code >> 4]) += hex[code & 15];
-    else
-      result += x;
-  return result += '"';
+  return '"' + json_escaped(as_utf8(text)) + '"';
 }
 
 void begin_event(std::string& to, char phase, std::uint32_t process, std::uint32_t track) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/mutex.hpp"
 
 #include <array>
@@ -60,7 +61,7 @@ private:
 /// Writes a timeline as JSON in Chrome's trace format, which Perfetto and chrome://tracing open, up
 /// to a number of bytes. Spans of details (single rows and their stages) may take three quarters of
 /// them, so that batches and waits are recorded for longer. Any thread may call all members.
-class trace_recorder {
+class trace_recorder : not_copied {
 public:
   /// Receives text to append, and the ending that would complete the JSON after it. Once it has
   /// thrown, it is not called again. One call at a time.
@@ -68,8 +69,6 @@ public:
 
   trace_recorder(std::uint64_t max_bytes, sink to);
   ~trace_recorder();
-  trace_recorder(const trace_recorder&) = delete;
-  trace_recorder& operator=(const trace_recorder&) = delete;
 
   /// A group of tracks.
   std::uint32_t add_process(const std::string& name);

@@ -44,11 +44,10 @@ std::size_t utf8_length(std::string_view text) {
   return code < smallest[n] || code > 0x10ffff || surrogate ? 0 : n;
 }
 
-void append_utf8(std::string_view name, std::string& to) {
-  if (is_plain(name)) {
-    to += name;
-    return;
-  }
+std::string as_utf8(std::string_view name) {
+  if (is_plain(name))
+    return std::string{name};
+  std::string to;
   while (!name.empty()) {
     const auto bytes = name.substr(0, 2) == "\\x" ? 0 : utf8_length(name);
     if (bytes == 0)
@@ -57,14 +56,12 @@ void append_utf8(std::string_view name, std::string& to) {
       to += name.substr(0, bytes);
     name.remove_prefix(std::max<std::size_t>(bytes, 1));
   }
+  return to;
 }
 
 void make_utf8(std::string& text, std::size_t begin) {
-  if (is_plain(std::string_view{text}.substr(begin)))
-    return;
-  const auto raw = text.substr(begin);
-  text.resize(begin);
-  append_utf8(raw, text);
+  if (const auto raw = std::string_view{text}.substr(begin); !is_plain(raw))
+    text.replace(begin, raw.size(), as_utf8(raw));
 }
 
 } // namespace leat

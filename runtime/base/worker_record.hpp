@@ -2,6 +2,7 @@
 
 #include "runtime/base/call_record.hpp"
 #include "runtime/base/metrics.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/trace.hpp"
 
 #include <algorithm>
@@ -142,12 +143,10 @@ struct alignas(64) worker_record {
 };
 
 /// Marks the record's worker as busy with an item while this lives.
-class busy_scope {
+class busy_scope : not_copied {
 public:
   explicit busy_scope(worker_record& record) noexcept : record_(record) { begin_next(); }
   ~busy_scope() { record_.since_ns.store(0, std::memory_order_relaxed); }
-  busy_scope(const busy_scope&) = delete;
-  busy_scope& operator=(const busy_scope&) = delete;
 
   void begin_next() noexcept { record_.since_ns.store(steady_ns(), std::memory_order_relaxed); }
 

@@ -2,9 +2,7 @@
 
 #include <xxhash.h>
 
-#include <array>
 #include <bit>
-#include <cstring>
 #include <new>
 
 namespace leat {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <leat/hash128.hpp>
 
 #include <cstddef>
@@ -18,12 +20,10 @@ std::uint64_t xxh3_64(std::span<const std::byte> bytes) noexcept;
 
 /// XXH3-128, seed 0, of bytes given piece by piece. Integers enter as 8 bytes little-endian; texts
 /// as their length (an integer) and their bytes, so that adjacent texts cannot run together.
-class hash_stream {
+class hash_stream : not_copied {
 public:
   hash_stream();
   ~hash_stream();
-  hash_stream(const hash_stream&) = delete;
-  hash_stream& operator=(const hash_stream&) = delete;
 
   void reset();
   void add(std::uint64_t x);

@@ -6,7 +6,6 @@
 #include <leat/error.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace leat {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,7 +9,7 @@
 namespace leat {
 
 /// What outlives a coordinator: a state directory, or nothing but the process.
-class coordinator_memory {
+class coordinator_memory : not_copied {
 public:
   struct found {
     /// The life that wrote it.
@@ -15,10 +17,7 @@ public:
     std::string bytes;
   };
 
-  coordinator_memory() = default;
   virtual ~coordinator_memory() = default;
-  coordinator_memory(const coordinator_memory&) = delete;
-  coordinator_memory& operator=(const coordinator_memory&) = delete;
 
   /// Looks it up each time: another coordinator may have begun. Throws `errc::io`.
   virtual std::uint64_t newest_life() = 0;

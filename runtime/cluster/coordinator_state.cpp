@@ -1,8 +1,7 @@
 #include "runtime/cluster/coordinator_state.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/cluster/wire_fields.hpp"
-
-#include <leat/error.hpp>
 
 #include <wire/cluster.pb.h>
 
@@ -39,10 +38,9 @@ coordinator_state decode_coordinator_state(std::string_view bytes, const std::st
                        && (from.phase() != static_cast<std::uint32_t>(job_phase::running)
                            || (from.term() > 0 && from.seats_size() > 0));
   if (!is_good)
-    throw error(errc::torn_file, {.stage = "cluster state",
-                                  .file = name,
-                                  .got = std::to_string(bytes.size()) + " bytes of something else",
-                                  .needed = "what a coordinator has written"});
+    throw_file_error(errc::torn_file, "cluster state", name,
+                     std::to_string(bytes.size()) + " bytes of something else",
+                     "what a coordinator has written");
   coordinator_state x;
   fields(wire_reader<wire::ClusterState>{from}, x);
   if (!x.rules && x.phase == job_phase::running)

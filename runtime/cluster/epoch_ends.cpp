@@ -1,7 +1,6 @@
 #include "runtime/cluster/epoch_ends.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace leat {
 

@@ -1,7 +1,8 @@
 #pragma once
 
 #include "messages/epoch_horizon.hpp"
-#include "runtime/pipeline/op_traits.hpp"
+
+#include <leat/pipeline.hpp>
 
 #include <cstdint>
 #include <map>

@@ -41,12 +41,10 @@ void check_writers(const fs::path& directory) {
     throw_errno("cluster", directory.string(), "a state directory that can be read");
   const auto mode = octal(status.st_mode & mode_bits);
   if ((status.st_mode & S_IWOTH) != 0)
-    throw error(errc::invalid_argument,
-                {.stage = "cluster",
-                 .file = directory.string(),
-                 .got = "a state directory that everybody may write to (mode " + mode + ")",
-                 .needed = "one that is its user's own (chmod go-w), or the name of a new one: "
-                           "whoever writes to it may become the job's coordinator"});
+    throw_file_error(errc::invalid_argument, "cluster", directory.string(),
+                     "a state directory that everybody may write to (mode " + mode + ")",
+                     "one that is its user's own (chmod go-w), or the name of a new one: "
+                     "whoever writes to it may become the job's coordinator");
   if ((status.st_mode & S_IWGRP) != 0)
     notice("cluster: all users of the group of " + directory.string() + " may write to it (mode "
            + mode + "), and so become the job's coordinator; chmod g-w if that is not meant");
@@ -107,10 +105,8 @@ std::optional<std::string> file_state_directory::read(const std::string& file) {
   const auto kind = fs::status(path, unknown).type();
   if (kind != fs::file_type::regular && kind != fs::file_type::not_found
       && kind != fs::file_type::none)
-    throw error(errc::torn_file, {.stage = "cluster",
-                                  .file = path.string(),
-                                  .got = "something other than a plain file",
-                                  .needed = "a file that leat wrote"});
+    throw_file_error(errc::torn_file, "cluster", path.string(), "something other than a plain file",
+                     "a file that leat wrote");
   try {
     return read_whole_file(path.string(), largest_file, "cluster");
   } catch (const error& problem) {

@@ -1,5 +1,6 @@
 #include "runtime/cluster/job_hello.hpp"
 
+#include "runtime/base/text.hpp"
 #include "runtime/cluster/process/process_identity.hpp"
 
 #include <leat/bad_sample.hpp>
@@ -29,17 +30,15 @@ std::string text_of(std::uint64_t x) {
 }
 
 std::string text_of(const left_out_steps& x) {
-  std::string text;
-  for (const auto& range : x.ranges())
-    text += (text.empty() ? "" : ", ") + std::to_string(range.first) + " to "
-            + std::to_string(range.last);
+  const auto text = listed(x.ranges(), [](const step_range& range) {
+    return std::to_string(range.first) + " to " + std::to_string(range.last);
+  });
   return text.empty() ? "none" : text;
 }
 
 std::string text_of(const weight_changes& x) {
-  std::string text;
-  for (const auto& change : x.all())
-    text += (text.empty() ? "" : "; ") + text_of(change);
+  const auto text = listed(
+      x.all(), [](const auto& change) { return text_of(change); }, "; ");
   return text.empty() ? "none" : text;
 }
 

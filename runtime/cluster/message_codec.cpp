@@ -4,8 +4,6 @@
 
 #include <wire/cluster.pb.h>
 
-#include <utility>
-
 namespace leat {
 
 template <class Visit>

@@ -6,7 +6,6 @@
 #include <leat/error.hpp>
 
 #include <map>
-#include <utility>
 
 namespace leat {
 

@@ -36,9 +36,8 @@ std::optional<set_answer> set_files::run(const set_command& x) {
 
 void set_files::finish() {
   if (!config_.is_newest())
-    throw error(errc::io, {.stage = "cluster",
-                           .got = "another coordinator, which has begun meanwhile",
-                           .needed = "to be the newest one of the state directory"});
+    throw_error(errc::io, "cluster", "another coordinator, which has begun meanwhile",
+                "to be the newest one of the state directory");
   file_->finish(config_.keep);
   file_.reset();
 }

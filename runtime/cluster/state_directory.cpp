@@ -57,10 +57,8 @@ std::uint64_t newest_of(const std::vector<std::string>& names, std::string_view 
 
 std::uint64_t after(std::uint64_t number, const std::string& directory) {
   if (number == std::numeric_limits<std::uint64_t>::max())
-    throw error(errc::torn_file, {.stage = "cluster",
-                                  .file = directory,
-                                  .got = "a file with the number " + std::to_string(number),
-                                  .needed = "numbers that leat gave"});
+    throw_file_error(errc::torn_file, "cluster", directory,
+                     "a file with the number " + std::to_string(number), "numbers that leat gave");
   return number + 1;
 }
 
@@ -80,12 +78,10 @@ void check_line(const std::string& text, const char* what) {
 
 [[noreturn]] void refuse_other_job(const state_directory& directory, const std::string& owner,
                                    const std::string& job) {
-  throw error(errc::invalid_argument,
-              {.stage = "cluster",
-               .file = directory.name(),
-               .got = "the state of job " + in_quotes(owner),
-               .needed = "that of job " + in_quotes(job)
-                         + ": name another directory, or continue the former job under its id"});
+  throw_file_error(errc::invalid_argument, "cluster", directory.name(),
+                   "the state of job " + in_quotes(owner),
+                   "that of job " + in_quotes(job)
+                       + ": name another directory, or continue the former job under its id");
 }
 
 bool is_temporary(std::string_view name) {
@@ -160,10 +156,8 @@ std::optional<stored_state> state_directory::read_state() {
       return stored_state{life, decode_state(*text, name() + '/' + file)};
     refresh();
   }
-  throw error(errc::io, {.stage = "cluster",
-                         .file = name(),
-                         .got = "names of states that cannot be opened",
-                         .needed = "a directory that tells what it holds"});
+  throw_file_error(errc::io, "cluster", name(), "names of states that cannot be opened",
+                   "a directory that tells what it holds");
 }
 
 std::optional<std::string> state_directory::job() {
@@ -197,10 +191,8 @@ std::optional<state_directory::owner> state_directory::find_owner() {
     if (const auto job = line_in(text))
       return owner{number, *job};
     if (text)
-      throw error(errc::torn_file, {.stage = "cluster",
-                                    .file = name() + '/' + file,
-                                    .got = std::to_string(text->size()) + " bytes",
-                                    .needed = "one line, a job's id"});
+      throw_file_error(errc::torn_file, "cluster", name() + '/' + file,
+                       std::to_string(text->size()) + " bytes", "one line, a job's id");
     refresh();
   }
   return std::nullopt;

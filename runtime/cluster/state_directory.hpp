@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/cluster/state_file.hpp"
 
 #include <cstdint>
@@ -33,11 +34,8 @@ struct stored_state {
 /// are no locks and no times. A process that is killed anywhere leaves a directory that the next
 /// one can use. Any number of processes and threads may call at any time. Throws `errc::io`,
 /// `errc::not_found` or `errc::no_resources` with the file's name where a system call fails.
-class state_directory {
+class state_directory : not_copied {
 public:
-  state_directory() = default;
-  state_directory(const state_directory&) = delete;
-  state_directory& operator=(const state_directory&) = delete;
   virtual ~state_directory() = default;
 
   /// Begins the life of a coordinator of `job`, at a text of one line that says where it is. The

@@ -1,8 +1,7 @@
 #include "runtime/cluster/state_file.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/framed_bytes.hpp"
-
-#include <leat/error.hpp>
 
 #include <cstdint>
 
@@ -18,11 +17,8 @@ constexpr std::size_t checksum_offset = 32;
 constexpr std::size_t state_header = 48;
 
 [[noreturn]] void throw_torn(const std::string& file, const std::string& got) {
-  throw error(errc::torn_file,
-              {.stage = "cluster",
-               .file = file,
-               .got = got,
-               .needed = "a whole file: these are written at once, so something else changed it"});
+  throw_file_error(errc::torn_file, "cluster", file, got,
+                   "a whole file: these are written at once, so something else changed it");
 }
 
 } // namespace
@@ -50,10 +46,8 @@ job_state decode_state(std::string_view text, const std::string& file) {
   if (checksum_of(text.substr(0, checksum_offset), body) != sum)
     throw_torn(file, "another checksum");
   if (const auto version = little_endian_at<std::uint64_t>(text, 8); version != state_version)
-    throw error(errc::mismatch, {.stage = "cluster",
-                                 .file = file,
-                                 .got = "version " + std::to_string(version),
-                                 .needed = "version 1: a later leat wrote this file"});
+    throw_file_error(errc::mismatch, "cluster", file, "version " + std::to_string(version),
+                     "version 1: a later leat wrote this file");
   const auto job_bytes = little_endian_at<std::uint64_t>(text, 16);
   if (job_bytes > body.size()
       || little_endian_at<std::uint64_t>(text, 24) != body.size() - job_bytes)

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "runtime/cluster/coordinator_settings.hpp"
 #include "runtime/cluster/coordinator_state.hpp"
 #include "runtime/cluster/processes.hpp"
 

@@ -4,7 +4,6 @@
 
 #include <leat/bad_sample.hpp>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 

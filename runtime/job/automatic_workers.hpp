@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/base/metrics.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/job/core_budget.hpp"
 #include "runtime/job/worker_control.hpp"
 
@@ -12,13 +13,11 @@
 namespace leat {
 
 /// Finds the number of workers for one loader, within its share of the process's cores. One thread.
-class automatic_workers {
+class automatic_workers : not_copied {
 public:
   explicit automatic_workers(core_shares& shares)
       : shares_(shares), member_(shares.join()), control_(shares.share(member_, steady_ns())) {}
   ~automatic_workers() { shares_.leave(member_); }
-  automatic_workers(const automatic_workers&) = delete;
-  automatic_workers& operator=(const automatic_workers&) = delete;
 
   std::size_t number() const noexcept { return control_.workers(); }
 

@@ -12,10 +12,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <optional>
 #include <sstream>
 #include <string_view>
 #include <system_error>

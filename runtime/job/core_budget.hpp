@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace leat {

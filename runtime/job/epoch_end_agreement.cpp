@@ -37,10 +37,9 @@ bool epoch_end_agreement::settle(const batch_plan& x, const job_progress& now) {
   if (has_failed)
     return false;
   if (agreed_.is_final && step >= agreed_.batches)
-    throw error(errc::empty_epoch, {.stage = "batch",
-                                    .got = "no batch in epoch " + std::to_string(x.epoch)
-                                           + " that all ranks could fill",
-                                    .needed = "at least one"});
+    throw_error(errc::empty_epoch, "batch",
+                "no batch in epoch " + std::to_string(x.epoch) + " that all ranks could fill",
+                "at least one");
   return agreed_.is_final && step + 1 == agreed_.batches;
 }
 
@@ -54,17 +53,14 @@ void epoch_end_agreement::ask(const epoch_agreement& mine) {
     throw error_in_flight(errc::worker_lost, {.stage = "loader.agree"});
   }
   if (all.size() != world_size_)
-    throw error(errc::invalid_argument,
-                {.stage = "loader.agree",
-                 .got = std::to_string(all.size()) + " answers",
-                 .needed = "one from each of " + std::to_string(world_size_) + " ranks"});
+    refuse_argument("loader.agree", std::to_string(all.size()) + " answers",
+                    "one from each of " + std::to_string(world_size_) + " ranks");
   const auto failed =
       std::find_if(all.begin(), all.end(), [](const auto& x) { return x.has_failed != 0; });
   if (mine.has_failed == 0 && failed != all.end())
-    throw error(errc::worker_lost,
-                {.stage = "agree",
-                 .got = "rank " + std::to_string(failed - all.begin()) + ", which has failed",
-                 .needed = "all ranks running"});
+    throw_error(errc::worker_lost, "agree",
+                "rank " + std::to_string(failed - all.begin()) + ", which has failed",
+                "all ranks running");
   decide(all);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "messages/epoch_horizon.hpp"
+#include "runtime/base/not_copied.hpp"
 
 #include <cstdint>
 
@@ -9,11 +10,8 @@ namespace leat {
 /// What a rank's job asks of the other ranks while it runs. Waits throw patience_ended: when the
 /// caller gives up, and when the rank has lost its seat; nothing is lost then, and they may be
 /// called again.
-class job_peers {
+class job_peers : not_copied {
 public:
-  job_peers() = default;
-  job_peers(const job_peers&) = delete;
-  job_peers& operator=(const job_peers&) = delete;
   virtual ~job_peers() = default;
 
   /// The rank has rows for so many batches of an epoch. Any thread.

@@ -1,6 +1,6 @@
 #include "runtime/job/left_out_steps.hpp"
 
-#include <leat/error.hpp>
+#include "runtime/base/error_in_flight.hpp"
 
 #include <algorithm>
 #include <string>
@@ -9,10 +9,9 @@ namespace leat {
 
 void left_out_steps::add(const step_range& steps, std::uint64_t now) {
   const auto refuse = [&](const std::string& why, const std::string& needed) {
-    throw error(errc::invalid_argument,
-                {.stage = "leave_out_steps",
-                 .got = std::to_string(steps.first) + " to " + std::to_string(steps.last) + why,
-                 .needed = needed});
+    refuse_argument("leave_out_steps",
+                    std::to_string(steps.first) + " to " + std::to_string(steps.last) + why,
+                    needed);
   };
   if (steps.first > steps.last)
     refuse("", "a first step that is not above the last");

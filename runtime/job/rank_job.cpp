@@ -114,9 +114,8 @@ bool rank_job::can_snapshot() const noexcept {
 snapshot rank_job::make_snapshot(pipeline_facts of, const job_progress& x,
                                  lane_states lanes) const {
   if (!can_snapshot())
-    throw error(errc::invalid_argument, {.stage = "snapshot",
-                                         .got = "records that exist once and are not kept",
-                                         .needed = "a journal: the pipeline's operator journal"});
+    refuse_argument("snapshot", "records that exist once and are not kept",
+                    "a journal: the pipeline's operator journal");
   return {std::move(of),
           x.next.epoch,
           x.next.step,

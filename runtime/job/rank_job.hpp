@@ -5,7 +5,6 @@
 #include "runtime/job/job_progress.hpp"
 #include "runtime/job/journal_retention.hpp"
 #include "runtime/job/left_out_steps.hpp"
-#include "runtime/pipeline/pipeline_facts.hpp"
 #include "runtime/rows/job_plan.hpp"
 #include "runtime/rows/weight_changes.hpp"
 #include "runtime/snapshot/snapshot.hpp"

@@ -1,9 +1,9 @@
 #include "runtime/job/resume.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/snapshot/job_file.hpp"
 #include "runtime/snapshot/snapshot_store.hpp"
 
-#include <leat/error.hpp>
 #include <leat/notice.hpp>
 
 #include <algorithm>
@@ -20,12 +20,11 @@ namespace {
 /// instance in batch sizes.
 void check_position(const snapshot& x, const epoch_geometry& shape, bool same) {
   const auto refuse = [&](const std::string& needed) {
-    throw error(errc::bad_snapshot,
-                {.stage = "restore",
-                 .got = "epoch " + std::to_string(x.epoch) + " step " + std::to_string(x.step)
-                        + ", step " + std::to_string(x.global_step) + " of a job that began at "
-                        + std::to_string(x.began),
-                 .needed = needed});
+    throw_error(errc::bad_snapshot, "restore",
+                "epoch " + std::to_string(x.epoch) + " step " + std::to_string(x.step) + ", step "
+                    + std::to_string(x.global_step) + " of a job that began at "
+                    + std::to_string(x.began),
+                needed);
   };
   constexpr auto most = std::uint64_t{1} << 62;
   if (x.epoch > most || x.global_step > most || x.step > most / shape.batch_rows)
@@ -45,22 +44,20 @@ lane_states lanes_of_parts(const char* stage, std::uint64_t lanes, const snapsho
   lane_states found;
   if (merged.lanes.empty()) {
     if (merged.step != 0)
-      throw error(errc::bad_snapshot,
-                  {.stage = stage,
-                   .got = "no lane's state at step " + std::to_string(merged.step),
-                   .needed = "the state of each lane"});
+      throw_error(errc::bad_snapshot, stage,
+                  "no lane's state at step " + std::to_string(merged.step),
+                  "the state of each lane");
     return found;
   }
   auto next = merged.lanes.begin();
   for (auto lane = first; lane < lanes; lane += step) {
     next = std::find_if(next, merged.lanes.end(), [&](auto& x) { return x.lane >= lane; });
     if (next == merged.lanes.end() || next->lane != lane)
-      throw error(errc::bad_snapshot,
-                  {.stage = stage,
-                   .got = std::to_string(parts) + " of " + std::to_string(merged.world_size)
-                          + " parts, without lane " + std::to_string(lane) + " of rank "
-                          + std::to_string(lane % merged.world_size),
-                   .needed = "the parts of all ranks"});
+      throw_error(errc::bad_snapshot, stage,
+                  std::to_string(parts) + " of " + std::to_string(merged.world_size)
+                      + " parts, without lane " + std::to_string(lane) + " of rank "
+                      + std::to_string(lane % merged.world_size),
+                  "the parts of all ranks");
     found.push_back(*next);
   }
   return found;
@@ -125,9 +122,7 @@ job_progress restored_progress(const rank_job& job, const std::vector<snapshot>&
 void check_pipeline(const char* stage, const snapshot& taken, const rank_job& job) {
   for (const auto& x : compare(taken, job.facts))
     if (!x.can_allow)
-      throw error(errc::mismatch, {.stage = stage,
-                                   .got = x.text,
-                                   .needed = "a snapshot that this pipeline can resume from"});
+      throw_error(errc::mismatch, stage, x.text, "a snapshot that this pipeline can resume from");
 }
 
 /// An earlier process has saved what the job resumed from.
@@ -187,11 +182,10 @@ void resume_at(rank_job& job, const std::string& directory, const job_position& 
   } else {
     const auto found = snapshot_store{directory}.at(place);
     if (!found)
-      throw error(errc::not_found, {.stage = "restore",
-                                    .file = directory,
-                                    .got = "no complete set at epoch " + std::to_string(place.epoch)
-                                           + " step " + std::to_string(place.step),
-                                    .needed = "the set from which all ranks begin"});
+      throw_file_error(errc::not_found, "restore", directory,
+                       "no complete set at epoch " + std::to_string(place.epoch) + " step "
+                           + std::to_string(place.step),
+                       "the set from which all ranks begin");
     resume(job, found.parts, true, allow);
   }
   hold_records(job);

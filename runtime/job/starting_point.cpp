@@ -1,9 +1,8 @@
 #include "runtime/job/starting_point.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/rows/inline_order.hpp"
 #include "runtime/rows/row_runner.hpp"
-
-#include <leat/error.hpp>
 
 #include <algorithm>
 #include <string>
@@ -14,10 +13,8 @@ namespace leat {
 namespace {
 
 [[noreturn]] void refuse_seek(const job_position& to, std::string needed) {
-  throw error(errc::invalid_argument,
-              {.stage = "seek",
-               .got = "epoch " + std::to_string(to.epoch) + " step " + std::to_string(to.step),
-               .needed = std::move(needed)});
+  refuse_argument("seek", "epoch " + std::to_string(to.epoch) + " step " + std::to_string(to.step),
+                  std::move(needed));
 }
 
 /// Batches of the job before a position.
@@ -90,9 +87,8 @@ void skip_batches(rank_job& job, std::uint64_t n, epoch_end_agreement& ends,
   std::uint64_t global_step = 0;
   if (__builtin_add_overflow(at.next.step, n, &step)
       || __builtin_add_overflow(at.global_step, n, &global_step))
-    throw error(errc::invalid_argument, {.stage = "skip_first_batches",
-                                         .got = std::to_string(n) + " batches",
-                                         .needed = "a job whose end can be counted to"});
+    refuse_argument("skip_first_batches", std::to_string(n) + " batches",
+                    "a job whose end can be counted to");
   at.global_step = global_step;
   if (shape.is_endless()) {
     at.next.step = step;

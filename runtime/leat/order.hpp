@@ -6,12 +6,10 @@
 #include <leat/pipeline.hpp>
 
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace leat {

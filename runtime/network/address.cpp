@@ -7,7 +7,6 @@
 #include <leat/error.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <optional>
 

@@ -147,13 +147,11 @@ listen_place choose_listen_place(const listen_wish& wish, const machine_addresse
     place.told = {to_string(place.at), 0};
   }
   if (!wish.is_insecure && !is_loopback(place.at))
-    refuse_argument(wish.address->source,
-                    to_string(place.told)
-                        + ", which other machines can reach: what they send is "
-                          "not encrypted",
-                    "an address of this machine alone, such as 127.0.0.1:"
-                        + std::to_string(place.told.port)
-                        + "; or, on a private network, --insecure or LEAT_CLUSTER_INSECURE=1");
+    refuse_argument(
+        wish.address->source,
+        to_string(place.told) + ", which other machines can reach: what they send is not encrypted",
+        "an address of this machine alone, such as 127.0.0.1:" + std::to_string(place.told.port)
+            + "; or, on a private network, --insecure or LEAT_CLUSTER_INSECURE=1");
   return place;
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "runtime/base/pass_number.hpp"
-#include "runtime/base/threads/mutex.hpp"
 
 #include <leat/sample.hpp>
 #include <leat/stored_source.hpp>

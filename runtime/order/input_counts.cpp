@@ -1,23 +1,17 @@
 #include "runtime/order/input_counts.hpp"
 
-#include <leat/error.hpp>
+#include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/text.hpp"
 
-#include <algorithm>
-#include <array>
 #include <string>
-#include <utility>
 
 namespace leat {
 
 namespace {
 
 std::string where(const operator_facts& source) {
-  if (const auto* patterns = source.find<std::vector<std::string>>("patterns")) {
-    std::string text;
-    for (const auto& x : *patterns)
-      text += (text.empty() ? "" : " ") + x;
-    return text;
-  }
+  if (const auto* patterns = source.find<std::vector<std::string>>("patterns"))
+    return listed(*patterns, " ");
   for (const auto* option : {"directory", "path", "name"})
     if (const auto* text = source.find<std::string>(option))
       return *text;
@@ -97,10 +91,9 @@ std::vector<mix_counts> mixes_of(const operator_facts& root, const input_counts&
       mix.inputs[i].weight = weights[i];
   });
   if (given.size() > next)
-    throw error(errc::bad_snapshot,
-                {.stage = "snapshot",
-                 .got = "counts of " + std::to_string(given.size()) + " inputs of mixes",
-                 .needed = "at most the " + std::to_string(next) + " of the pipeline"});
+    throw_error(errc::bad_snapshot, "snapshot",
+                "counts of " + std::to_string(given.size()) + " inputs of mixes",
+                "at most the " + std::to_string(next) + " of the pipeline");
   return mixes;
 }
 

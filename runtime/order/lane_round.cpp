@@ -212,11 +212,11 @@ void lane_round::keep(pulled result) {
       limits_.requests->push_back({this, *edge_, when_, number});
   } else if (is_end && when_ == skip_when_ && number + (edge_ ? 1 : 0) < skip_below_) {
     // Only a round's consumer takes the end as well; a batch takes items.
-    throw error(errc::mismatch, {.stage = "lane state",
-                                 .got = "data of lane " + std::to_string(context_.lane)
-                                        + " that ends after " + std::to_string(number) + " items",
-                                 .needed = "the snapshot's data, of which "
-                                           + std::to_string(skip_below_) + " items were used"});
+    throw_error(errc::mismatch, "lane state",
+                "data of lane " + std::to_string(context_.lane) + " that ends after "
+                    + std::to_string(number) + " items",
+                "the snapshot's data, of which " + std::to_string(skip_below_)
+                    + " items were used");
   }
   if (!is_end) {
     ++clock_.items;
@@ -231,13 +231,11 @@ void lane_round::keep(pulled result) {
 void lane_round::refuse_empty_lane() const {
   std::vector<std::string> files;
   add_files(files);
-  throw error(errc::empty_epoch,
-              {.stage = "batch",
-               .file = first_of(files),
-               .got = "nothing from lane " + std::to_string(context_.lane) + " in its epoch "
-                      + std::to_string(when_.epoch),
-               .needed = "at least one sample per epoch, to begin again: fewer lanes, so that "
-                         "each has more files, or end=\"mask\" or \"drop\""});
+  throw_file_error(errc::empty_epoch, "batch", first_of(files),
+                   "nothing from lane " + std::to_string(context_.lane) + " in its epoch "
+                       + std::to_string(when_.epoch),
+                   "at least one sample per epoch, to begin again: fewer lanes, so that "
+                   "each has more files, or end=\"mask\" or \"drop\"");
 }
 
 void lane_round::take_front(item& what, lap& when) {

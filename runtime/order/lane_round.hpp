@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/ring.hpp"
 #include "runtime/order/iterators/iterator.hpp"
 #include "runtime/order/lane_state.hpp"
@@ -83,13 +84,11 @@ struct round_limits {
 ///
 /// Large because a round is its consumer's input and the consumer of its own inputs, and both ends
 /// move together.
-class lane_round final : public round_input {
+class lane_round final : public round_input, not_copied {
 public:
   /// `edge`: the edge at which the round ends; none for the last round.
   lane_round(const sample_graph& plan, std::optional<std::size_t> edge, std::uint64_t lane,
              std::uint64_t lanes, const round_limits& limits);
-  lane_round(const lane_round&) = delete;
-  lane_round& operator=(const lane_round&) = delete;
 
   std::optional<std::size_t> edge() const noexcept { return edge_; }
   std::uint64_t lane() const noexcept { return context_.lane; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/order/iterators/iterator.hpp"
 
 #include <atomic>
@@ -29,12 +30,9 @@ struct round_mark {
 
 /// A text that is made when it is first asked for, by whichever thread. If two threads make it, the
 /// texts are equal and one of them stays. (std::call_once would make a system call for each text.)
-class made_once {
+class made_once : not_copied {
 public:
-  made_once() = default;
   ~made_once() { delete text_.load(std::memory_order_relaxed); }
-  made_once(const made_once&) = delete;
-  made_once& operator=(const made_once&) = delete;
 
   template <class Make>
   const std::string& get(Make make) const {

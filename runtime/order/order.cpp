@@ -8,7 +8,6 @@
 #include <cmath>
 #include <numeric>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 

@@ -1,5 +1,6 @@
 #include "runtime/pipeline/op_traits.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/option_words.hpp"
 
@@ -26,9 +27,7 @@ const operator_node* find_end(const operator_node& root) {
 
 void check_has_batch(const operator_node& root) {
   if (!is_batch(root))
-    throw error(
-        errc::invalid_argument,
-        {.stage = "pipeline", .got = "no batch()", .needed = "batch(rows) as the last call"});
+    refuse_argument("pipeline", "no batch()", "batch(rows) as the last call");
 }
 
 bool is_map(const operator_node& x) {

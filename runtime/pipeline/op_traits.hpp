@@ -4,7 +4,6 @@
 
 #include <leat/pipeline.hpp>
 
-#include <algorithm>
 #include <string>
 
 namespace leat {

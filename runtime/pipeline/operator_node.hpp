@@ -8,7 +8,6 @@
 #include <leat/pipeline.hpp>
 #include <leat/pipeline_facts.hpp>
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>

@@ -51,4 +51,26 @@ const operator_type& type_of(const operator_node& x) {
                   "one of docs/pipelines.md or docs/iterators.md");
 }
 
+namespace {
+
+/// Fields of samples that come from one input or another.
+field_names of_any(const std::vector<field_names>& inputs) {
+  auto common = inputs.empty() ? field_names{} : inputs.front();
+  for (const auto& input : inputs)
+    std::erase_if(common, [&](const auto& name) { return !input.contains(name); });
+  return common;
+}
+
+} // namespace
+
+field_names sure_fields(const operator_node& x) {
+  std::vector<field_names> inputs;
+  for (const auto& input : x.inputs)
+    inputs.push_back(sure_fields(*input));
+  const auto& traits = type_of(x).traits;
+  if (!traits.only_field.empty())
+    return {std::string{traits.only_field}};
+  return traits.sure_fields ? traits.sure_fields(x, inputs) : of_any(inputs);
+}
+
 } // namespace leat

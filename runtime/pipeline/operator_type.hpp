@@ -66,6 +66,8 @@ struct operator_traits {
   /// the inputs. Null: the fields that all inputs have; for a source, none. Throws
   /// `errc::invalid_argument` if no sample can be good.
   field_names (*sure_fields)(const operator_node& x, std::vector<field_names>& inputs) = nullptr;
+  /// For a source in place of that: the field of its samples, whatever its options.
+  std::string_view only_field = {};
 };
 
 /// How an operator works.
@@ -169,5 +171,11 @@ void remove_unchanged(operator_node& x);
 
 /// The type of a node. Throws `errc::invalid_argument` if leat does not know its operator.
 const operator_type& type_of(const operator_node& x);
+
+/// Fields that every good sample of a pipeline has, if that is known without reading one: from
+/// leat's own sources with fixed fields, and after leat's own functions. After a function of the
+/// program, no field is sure. Throws `errc::invalid_argument` for a `zip` of which two inputs are
+/// sure to have a field of the same name.
+field_names sure_fields(const operator_node& x);
 
 } // namespace leat

@@ -1,5 +1,6 @@
 #include "runtime/pipeline/pipeline_facts.hpp"
 
+#include "runtime/base/text.hpp"
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 
@@ -120,9 +121,7 @@ bool is_map(const operator_facts& x) {
 }
 
 std::string shape_of(const operator_facts& root) {
-  std::string inputs;
-  for (const auto& input : root.inputs)
-    inputs += (inputs.empty() ? "" : ", ") + shape_of(input);
+  const auto inputs = listed(root.inputs, shape_of);
   if (is_map(root))
     return inputs;
   if (root.inputs.size() == 1)

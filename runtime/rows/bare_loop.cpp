@@ -1,3 +1,4 @@
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/huge_buffer.hpp"
 #include "runtime/base/threads/begin_thread.hpp"
 #include "runtime/base/threads/mutex.hpp"
@@ -6,7 +7,6 @@
 
 #include <leat/bad_sample.hpp>
 #include <leat/bare_loop.hpp>
-#include <leat/error.hpp>
 
 #include <atomic>
 #include <exception>
@@ -85,14 +85,12 @@ void make_rows(const job_plan& plan, std::atomic<std::uint64_t>& next, std::uint
 
 bare_loop::bare_loop(const pipeline& job, std::size_t threads) : threads_(threads) {
   if (threads < 1 || threads > max_threads)
-    throw error(errc::invalid_argument, {.stage = "bare_loop",
-                                         .got = std::to_string(threads) + " threads",
-                                         .needed = "1 to " + std::to_string(max_threads)});
+    refuse_argument("bare_loop", std::to_string(threads) + " threads",
+                    "1 to " + std::to_string(max_threads));
   auto plan = plan_without_layout(job);
   if (!plan.shape.has_length())
-    throw error(errc::invalid_argument, {.stage = "bare_loop",
-                                         .got = "a pipeline that is ordered by iterators",
-                                         .needed = "indexed data, and operators without state"});
+    refuse_argument("bare_loop", "a pipeline that is ordered by iterators",
+                    "indexed data, and operators without state");
   plan.layout = learn_layout(plan);
   plan_ = std::make_shared<const job_plan>(std::move(plan));
 }

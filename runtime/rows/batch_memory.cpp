@@ -45,12 +45,10 @@ bool check_batches(const batch_layout& layout, std::size_t rows, std::size_t bat
   const auto text = std::to_string(batches) + " batches of " + counted(rows, "row") + ", about "
                     + text_of_bytes(all);
   if (all > memory_of_machine())
-    throw error(errc::no_resources,
-                {.stage = "batch",
-                 .got = text + ", which are made side by side",
-                 .needed = "at most " + std::to_string(memory_of_machine())
-                           + " bytes, this machine's memory: fewer rows per rank, smaller samples "
-                             "or a smaller prefetch"});
+    throw_error(errc::no_resources, "batch", text + ", which are made side by side",
+                "at most " + std::to_string(memory_of_machine())
+                    + " bytes, this machine's memory: fewer rows per rank, smaller samples "
+                      "or a smaller prefetch");
   if (all > much_memory)
     notice("loader: memory for " + text + ", which takes a while to get");
   return all > much_memory;
@@ -58,11 +56,9 @@ bool check_batches(const batch_layout& layout, std::size_t rows, std::size_t bat
 
 void refuse_batch_size(const batch_layout& layout, std::size_t rows) {
   const auto bytes = bytes_of(layout, rows);
-  throw error(
-      errc::no_resources,
-      {.stage = "batch",
-       .got = "no memory for a batch of " + std::to_string(rows) + " rows, " + text_of_bytes(bytes),
-       .needed = "fewer rows per rank, smaller samples, a smaller prefetch or more memory"});
+  throw_error(errc::no_resources, "batch",
+              "no memory for a batch of " + std::to_string(rows) + " rows, " + text_of_bytes(bytes),
+              "fewer rows per rank, smaller samples, a smaller prefetch or more memory");
 }
 
 batch_memory::batch_memory(std::shared_ptr<const batch_layout> layout, std::size_t rows,
@@ -81,10 +77,8 @@ batch_memory::batch_memory(std::shared_ptr<const batch_layout> layout, std::size
   } catch (const std::bad_alloc&) {
     refuse_batch_size(*layout_, rows_);
   } catch (...) { // a resource of the program's own
-    throw error(errc::no_resources, {.stage = "batch",
-                                     .got = "options.batch_memory threw: " + exception_text(),
-                                     .needed = "memory for a batch of " + std::to_string(rows_)
-                                               + " rows, or std::bad_alloc"});
+    throw_error(errc::no_resources, "batch", "options.batch_memory threw: " + exception_text(),
+                "memory for a batch of " + std::to_string(rows_) + " rows, or std::bad_alloc");
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/rows/batch_slot.hpp"
 
 #include <leat/job_position.hpp>
@@ -11,12 +12,9 @@ namespace leat {
 
 /// Says what the rows of one rank's batches are, one batch after the other. A plain value of one
 /// thread.
-class batch_order {
+class batch_order : not_copied {
 public:
-  batch_order() = default;
   virtual ~batch_order() = default;
-  batch_order(const batch_order&) = delete;
-  batch_order& operator=(const batch_order&) = delete;
 
   /// Gives the next batch, the job's end, or a failure. False: not before workers have probed more
   /// items or run lanes, or others have run (see `wants_to_run`).

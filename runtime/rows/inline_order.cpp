@@ -1,8 +1,7 @@
 #include "runtime/rows/inline_order.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/threads/patience.hpp"
-
-#include <leat/error.hpp>
 
 #include <utility>
 
@@ -39,9 +38,8 @@ const planned_batch& inline_order::next() {
   // Also before a batch that nothing is missing for: a caller may run through any number of them.
   for (check_caller(); !order_->open(next_); check_caller())
     if (!probe_items() && !order_->wants_to_run() && !order_->wait_for_feed(function_.cancelled()))
-      throw error(errc::stuck, {.stage = "iterators",
-                                .got = "a batch that waits for nothing",
-                                .needed = "an item, an end or an error"});
+      throw_error(errc::stuck, "iterators", "a batch that waits for nothing",
+                  "an item, an end or an error");
   return next_;
 }
 

@@ -1,8 +1,7 @@
 #include "runtime/rows/iterator_order.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
-
-#include <leat/error.hpp>
 
 #include <algorithm>
 #include <string>
@@ -115,9 +114,8 @@ iterator_order::iterator_order(std::shared_ptr<const sample_graph> plan,
     const auto state = std::find_if(start.lanes.begin(), start.lanes.end(),
                                     [&](const lane_state& s) { return s.lane == lane; });
     if (state == start.lanes.end())
-      throw error(errc::bad_snapshot, {.stage = "restore",
-                                       .got = "no state of lane " + std::to_string(lane),
-                                       .needed = "the parts of all ranks of the snapshot"});
+      throw_error(errc::bad_snapshot, "restore", "no state of lane " + std::to_string(lane),
+                  "the parts of all ranks of the snapshot");
     check_place(state->mark, start.at, items_per_lane_, shape, plan_->counts_steps());
     round.load(*state);
   }

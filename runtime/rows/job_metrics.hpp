@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/base/metrics.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/base/worker_record.hpp"
 #include "runtime/order/input_counts.hpp"
@@ -8,7 +9,6 @@
 #include <leat/bad_sample.hpp>
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,12 +45,8 @@ private:
 };
 
 /// What a loader counts about itself, and what it shows in a trace. Any thread may write and read.
-class job_metrics {
+class job_metrics : not_copied {
 public:
-  job_metrics() = default;
-  job_metrics(const job_metrics&) = delete;
-  job_metrics& operator=(const job_metrics&) = delete;
-
   /// Shows everything that follows in a group of tracks with this name. Called before the job
   /// begins.
   void show_in(std::shared_ptr<trace> to, const std::string& name,

@@ -1,20 +1,21 @@
 #include "runtime/rows/job_plan.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/base/threads/patience.hpp"
-#include "runtime/base/xxh3.hpp"
 #include "runtime/order/lane_limit.hpp"
 #include "runtime/order/plan_samples.hpp"
 #include "runtime/pipeline/op_traits.hpp"
-#include "runtime/pipeline/sure_fields.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 #include "runtime/rows/inline_order.hpp"
 #include "runtime/rows/iterator_order.hpp"
 #include "runtime/rows/row_runner.hpp"
 #include "runtime/sample/field_errors.hpp"
 #include "runtime/sample/sample_access.hpp"
 
+#include <leat/order.hpp>
+
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace leat {
@@ -162,9 +163,8 @@ std::shared_ptr<const batch_layout> find_program_layout(job_plan plan, const doi
     search_iterators(shared, shape, lane, shape.lanes, {}, told, search);
   auto found = search.result();
   if (!found)
-    throw error(errc::empty_epoch, {.stage = "batch",
-                                    .got = "no sample in epoch 0",
-                                    .needed = "at least one, to learn the batch's fields"});
+    throw_error(errc::empty_epoch, "batch", "no sample in epoch 0",
+                "at least one, to learn the batch's fields");
   return found;
 }
 
@@ -221,20 +221,15 @@ void check_not_empty(const epoch_geometry& x, const pipeline& of) {
   if (!x.is_indexed)
     return; // learned on the way
   if (x.is_endless() && x.items < x.lanes)
-    throw error(errc::empty_epoch,
-                {.stage = "batch",
-                 .file = data_of(of.root()),
-                 .got = std::to_string(x.items) + " samples for " + counted(x.lanes, "lane"),
-                 .needed = "at least one per lane, to begin again"});
+    throw_file_error(errc::empty_epoch, "batch", data_of(of.root()),
+                     std::to_string(x.items) + " samples for " + counted(x.lanes, "lane"),
+                     "at least one per lane, to begin again");
   if (x.is_endless() || x.batches() != 0)
     return;
-  throw error(errc::empty_epoch,
-              {.stage = "batch",
-               .file = data_of(of.root()),
-               .got = std::to_string(x.items) + " samples",
-               .needed = x.end == epoch_end::drop
-                             ? "at least one global batch of " + std::to_string(x.batch_rows)
-                             : "at least one"});
+  throw_file_error(
+      errc::empty_epoch, "batch", data_of(of.root()), std::to_string(x.items) + " samples",
+      x.end == epoch_end::drop ? "at least one global batch of " + std::to_string(x.batch_rows)
+                               : "at least one");
 }
 
 job_plan plan_job(const pipeline& x) {
@@ -279,6 +274,34 @@ std::shared_ptr<const batch_layout> layout_after(const job_plan& plan, iterator_
 sample_maker maker_of(const job_plan& plan, std::shared_ptr<worker_record> record) {
   return {plan.samples, std::move(record), plan.shape.lanes, plan.cancelled.get(),
           plan.stop.get_token()};
+}
+
+epoch_facts facts_of(const epoch_geometry& x) {
+  epoch_facts facts{
+      .batch_rows = x.batch_rows, .lanes = x.lanes, .end = x.end, .is_indexed = x.is_indexed};
+  if (x.is_indexed)
+    facts.samples = x.items;
+  if (x.has_length())
+    facts.batches = x.batches();
+  return facts;
+}
+
+epoch_facts epoch_of(const pipeline& x) {
+  return facts_of(shape_of(x));
+}
+
+std::vector<std::uint64_t> epoch_facts::world_sizes() const {
+  if (is_indexed)
+    return {};
+  std::vector<std::uint64_t> divisors;
+  for (std::uint64_t i = 1; i <= lanes / i; ++i)
+    if (lanes % i == 0) {
+      divisors.push_back(i);
+      if (i != lanes / i)
+        divisors.push_back(lanes / i);
+    }
+  std::sort(divisors.begin(), divisors.end());
+  return divisors;
 }
 
 } // namespace leat

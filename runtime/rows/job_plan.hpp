@@ -9,16 +9,15 @@
 #include <leat/pipeline.hpp>
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <vector>
 
 namespace leat {
 
 class call_record;
+struct epoch_facts;
 struct iterator_start;
 
 /// Everything that the rows of a job have in common: what to read, what to do with it, and how its
@@ -77,5 +76,8 @@ std::shared_ptr<const batch_layout> layout_after(const job_plan& plan, iterator_
 
 /// What one thread needs to make the plan's samples.
 sample_maker maker_of(const job_plan& plan, std::shared_ptr<worker_record> record);
+
+/// The shape of epochs for users, who know no items.
+epoch_facts facts_of(const epoch_geometry& x);
 
 } // namespace leat

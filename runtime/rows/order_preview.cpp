@@ -1,4 +1,4 @@
-#include "runtime/rows/epoch_facts.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/rows/indexed_order.hpp"
 #include "runtime/rows/inline_order.hpp"
 #include "runtime/rows/iterator_order.hpp"
@@ -6,7 +6,6 @@
 #include "runtime/rows/row_id.hpp"
 #include "runtime/rows/weight_changes.hpp"
 
-#include <leat/error.hpp>
 #include <leat/order.hpp>
 
 #include <algorithm>
@@ -28,14 +27,10 @@ std::shared_ptr<const job_plan> plan_of(const pipeline& data, bad_sample_policy 
 
 void check_epoch(std::uint64_t epoch, const epoch_geometry& shape) {
   if (shape.is_endless() && epoch != 0)
-    throw error(errc::invalid_argument,
-                {.stage = "order_preview.epoch",
-                 .got = std::to_string(epoch),
-                 .needed = "0: with end \"cycle\" there is one epoch, without end"});
+    refuse_argument("order_preview.epoch", std::to_string(epoch),
+                    "0: with end \"cycle\" there is one epoch, without end");
   if (epoch == UINT64_MAX)
-    throw error(errc::invalid_argument, {.stage = "order_preview.epoch",
-                                         .got = std::to_string(epoch),
-                                         .needed = "at most 2^64 - 2"});
+    refuse_argument("order_preview.epoch", std::to_string(epoch), "at most 2^64 - 2");
 }
 
 std::unique_ptr<batch_order> order_from(const job_plan& plan, const preview_options& from) {

@@ -6,7 +6,6 @@
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/text/pipeline_text.hpp"
-#include "runtime/rows/epoch_facts.hpp"
 #include "runtime/rows/job_plan.hpp"
 
 #include <leat/graph.hpp>

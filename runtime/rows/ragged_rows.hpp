@@ -3,7 +3,6 @@
 #include "runtime/sample/ragged_row.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/order/lane_round.hpp"
 #include "runtime/order/sample_graph.hpp"
 #include "runtime/pipeline/mix_weights.hpp"
@@ -13,7 +14,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 
 namespace leat {
 
@@ -30,13 +30,11 @@ struct lane_surroundings {
 
 /// One lane of a rank: its iterators, and the items that they want to have probed. It knows no
 /// other lane. One thread at a time, which may be another one in each turn.
-class rank_lane {
+class rank_lane : not_copied {
 public:
   /// `limits`: how far it runs ahead; `run`, `requests` and `changes` are set here.
   rank_lane(std::shared_ptr<const lane_surroundings> of, std::uint64_t lane, std::uint64_t lanes,
             round_limits limits);
-  rank_lane(const rank_lane&) = delete;
-  rank_lane& operator=(const rank_lane&) = delete;
 
   /// The last round.
   lane_round& round() noexcept { return round_; }

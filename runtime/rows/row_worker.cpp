@@ -1,6 +1,7 @@
 #include "runtime/rows/row_worker.hpp"
 
 #include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/rows/rank_lane.hpp"
 
 #include <algorithm>
@@ -16,12 +17,10 @@ namespace {
 constexpr std::size_t groups_per_measurement = 8;
 
 /// Rows of a slot that are done. They are counted together, because all cores share the counter.
-class done_rows {
+class done_rows : not_copied {
 public:
   explicit done_rows(batch_slot& slot) : slot_(slot) {}
   ~done_rows() { count(); } // also if the worker dies
-  done_rows(const done_rows&) = delete;
-  done_rows& operator=(const done_rows&) = delete;
 
   void add(std::size_t row) noexcept {
     slot_.mark_done(row);

@@ -1,6 +1,6 @@
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/worker_record.hpp"
 
-#include <leat/error.hpp>
 #include <leat/sample.hpp>
 
 namespace leat {
@@ -13,12 +13,10 @@ void context::begins() const noexcept {
 }
 
 void context::refuse_position() {
-  throw error(errc::invalid_argument,
-              {.stage = "context",
-               .got = "a call of position() in a map whose samples a later operator looks at, so "
-                      "that their rows are not known yet",
-               .needed = "the map after that operator, or the field of an enumerate() before the "
-                         "map"});
+  refuse_argument("context",
+                  "a call of position() in a map whose samples a later operator looks at, so "
+                  "that their rows are not known yet",
+                  "the map after that operator, or the field of an enumerate() before the map");
 }
 
 } // namespace leat

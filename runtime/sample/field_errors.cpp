@@ -32,8 +32,7 @@ std::string missing_text(std::string_view field, const std::vector<std::string>&
     if (is_split_early(field, x))
       return text
              + "; members of tar files are named KEY.FIELD, and a key ends at the first dot: a "
-               "name "
-               "with other dots needs them replaced, or the field "
+               "name with other dots needs them replaced, or the field "
              + in_quotes(x);
   return text + "; " + how_to_set(field);
 }

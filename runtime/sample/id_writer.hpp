@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <cstddef>
 #include <new>
 #include <string>
@@ -9,12 +11,8 @@ namespace leat {
 
 /// Appends the id of the item that a sample is made from: a small function that lies in the sample
 /// itself, so that nothing is allocated for an id that is never asked for.
-class id_writer {
+class id_writer : not_copied {
 public:
-  id_writer() = default;
-  id_writer(const id_writer&) = delete;
-  id_writer& operator=(const id_writer&) = delete;
-
   /// Takes a function in place of the one before. What it captured must outlive the sample's row.
   template <class Append>
   void set(const Append& append) noexcept {

@@ -1,6 +1,6 @@
 #include "runtime/sample/item.hpp"
 
-#include <leat/error.hpp>
+#include "runtime/base/error_in_flight.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,8 +8,7 @@
 namespace leat {
 
 void refuse_state(std::string got, std::string needed) {
-  throw error(errc::bad_snapshot,
-              {.stage = "lane state", .got = std::move(got), .needed = std::move(needed)});
+  throw_error(errc::bad_snapshot, "lane state", std::move(got), std::move(needed));
 }
 
 void item::append(const item& x) {

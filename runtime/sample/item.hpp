@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/sample/record_use.hpp"
 
 #include <cstddef>
@@ -12,12 +13,9 @@
 namespace leat {
 
 /// Content that travels with an item, so that it need not be read or made again.
-class payload {
+class payload : not_copied {
 public:
-  payload() = default;
   virtual ~payload() = default;
-  payload(const payload&) = delete;
-  payload& operator=(const payload&) = delete;
 };
 
 using payload_ptr = std::shared_ptr<const payload>;

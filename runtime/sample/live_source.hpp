@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <leat/sample.hpp>
 #include <leat/source.hpp>
 
@@ -14,12 +16,9 @@ namespace leat {
 /// They are read in one place in the process; all lanes of all ranks there use the same feed. With
 /// a journal every record is written there before anyone sees it, and can be read by its number
 /// until it is released. Many threads call all members at the same time.
-class live_source {
+class live_source : not_copied {
 public:
-  live_source() = default;
   virtual ~live_source() = default;
-  live_source(const live_source&) = delete;
-  live_source& operator=(const live_source&) = delete;
 
   enum class state : std::uint8_t {
     ready,

@@ -1,6 +1,6 @@
 #include "runtime/sample/machine_memory.hpp"
 
-#include <leat/error.hpp>
+#include "runtime/base/error_in_flight.hpp"
 
 #include <unistd.h>
 
@@ -17,12 +17,10 @@ std::size_t memory_of_machine() noexcept {
 }
 
 void refuse_sample_bytes(std::size_t bytes, std::size_t most) {
-  throw error(errc::no_resources,
-              {.stage = "sample",
-               .got = std::to_string(bytes) + " bytes in one sample",
-               .needed = "at most " + std::to_string(most)
-                         + ", half of this machine's memory: a shorter length, fewer fields or "
-                           "smaller records"});
+  throw_error(errc::no_resources, "sample", std::to_string(bytes) + " bytes in one sample",
+              "at most " + std::to_string(most)
+                  + ", half of this machine's memory: a shorter length, fewer fields or "
+                    "smaller records");
 }
 
 } // namespace leat

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/sample/item.hpp"
 
 #include <leat/sample.hpp>
@@ -9,11 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace leat {
@@ -59,12 +57,9 @@ struct stream_place {
 };
 
 /// Reads one unit from the beginning to its end. Used by one thread at a time.
-class unit_reader {
+class unit_reader : not_copied {
 public:
-  unit_reader() = default;
   virtual ~unit_reader() = default;
-  unit_reader(const unit_reader&) = delete;
-  unit_reader& operator=(const unit_reader&) = delete;
 
   /// The next record, with all members set; false at the end of the unit, and from then on. Throws
   /// `leat::error` (io, torn_file), with file and offset.
@@ -76,12 +71,9 @@ public:
 
 /// Records that are found by reading: units (files, parts of files) that each have an order.
 /// All members are const and called by many threads at once.
-class stream_source {
+class stream_source : not_copied {
 public:
-  stream_source() = default;
   virtual ~stream_source() = default;
-  stream_source(const stream_source&) = delete;
-  stream_source& operator=(const stream_source&) = delete;
 
   /// In stored order: those of the first file, then those of the next.
   virtual std::uint64_t units() const = 0;

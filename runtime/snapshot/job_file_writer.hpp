@@ -1,6 +1,5 @@
 #pragma once
 
-#include "runtime/rows/batch_order.hpp"
 #include "runtime/snapshot/job_file.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 #include "runtime/snapshot/snapshot_names.hpp"

@@ -1,5 +1,6 @@
 #include "runtime/snapshot/snapshot.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/framed_bytes.hpp"
 #include "runtime/base/threads/begin_thread.hpp"
 #include "runtime/base/xxh3.hpp"
@@ -87,11 +88,9 @@ std::string snapshot_encoder::operator()(const snapshot& x, const lane_states& l
   append_state(x, lanes, bytes);
   const auto length = bytes.size() - message_at;
   if (bytes.size() > max_snapshot_bytes)
-    throw error(errc::invalid_argument,
-                {.stage = "snapshot",
-                 .got = "a snapshot of " + std::to_string(length) + " bytes",
-                 .needed = "at most " + std::to_string(max_snapshot_bytes - message_at)
-                           + ": smaller shuffle buffers, or more ranks"});
+    refuse_argument("snapshot", "a snapshot of " + std::to_string(length) + " bytes",
+                    "at most " + std::to_string(max_snapshot_bytes - message_at)
+                        + ": smaller shuffle buffers, or more ranks");
   put_number(bytes, length_at, static_cast<std::uint32_t>(length));
   const auto all = std::string_view{bytes};
   const auto hash = checksum(all.substr(0, checksum_at), all.substr(message_at));

@@ -1,14 +1,14 @@
 #pragma once
 
-#include "runtime/base/step_ranges.hpp"
 #include "runtime/order/input_counts.hpp"
 #include "runtime/order/lane_state.hpp"
 #include "runtime/pipeline/mix_weights.hpp"
-#include "runtime/pipeline/pipeline_facts.hpp"
 #include "runtime/sample/batch_layout.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/hash128.hpp>
+#include <leat/pipeline_facts.hpp>
+#include <leat/step_range.hpp>
 
 #include <cstddef>
 #include <cstdint>

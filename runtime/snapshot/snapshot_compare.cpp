@@ -1,4 +1,6 @@
+#include "runtime/base/text.hpp"
 #include "runtime/pipeline/operator_type.hpp"
+#include "runtime/pipeline/pipeline_facts.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <charconv>
 #include <cstddef>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -36,10 +37,7 @@ std::string text_of(const std::string& x) {
 
 template <class T>
 std::string text_of(const std::vector<T>& list) {
-  std::string text;
-  for (const auto& x : list)
-    text += (text.empty() ? "" : ", ") + text_of(x);
-  return '[' + text + ']';
+  return '[' + listed(list, [](const T& x) { return text_of(x); }) + ']';
 }
 
 std::string text_of(const node_option& x) {
@@ -47,17 +45,12 @@ std::string text_of(const node_option& x) {
 }
 
 std::string text_of(const std::vector<node_option>& options) {
-  std::string text;
-  for (const auto& x : options)
-    text += (text.empty() ? "" : " ") + text_of(x);
-  return text;
+  return listed(
+      options, [](const node_option& x) { return text_of(x); }, " ");
 }
 
 std::string text_of_fields(const std::vector<std::string>& fields) {
-  std::string text;
-  for (const auto& field : fields)
-    text += (text.empty() ? "" : ", ") + field;
-  return text.empty() ? "all" : text;
+  return fields.empty() ? "all" : listed(fields);
 }
 
 // -- maps

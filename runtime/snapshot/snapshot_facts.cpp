@@ -1,10 +1,11 @@
+#include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/text.hpp"
 #include "runtime/pipeline/text/pipeline_rebuild.hpp"
 #include "runtime/snapshot/job_file.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 #include "runtime/snapshot/snapshot_store.hpp"
 #include "runtime/storage/whole_file.hpp"
 
-#include <leat/error.hpp>
 #include <leat/snapshot.hpp>
 
 #include <algorithm>
@@ -74,14 +75,10 @@ snapshot_facts facts_of(const std::vector<snapshot>& parts, bool require_all) {
 /// "no snapshot", or what there is instead of a complete one.
 [[noreturn]] void throw_none(const std::string& directory,
                              const std::vector<std::string>& skipped) {
-  std::string sets;
-  for (const auto& set : skipped)
-    sets += (sets.empty() ? "" : "; ") + set;
-  throw error(errc::not_found,
-              {.stage = "snapshot",
-               .file = directory,
-               .got = sets.empty() ? "no snapshot" : "no complete set, but " + sets,
-               .needed = "a complete snapshot set"});
+  throw_file_error(errc::not_found, "snapshot", directory,
+                   skipped.empty() ? "no snapshot"
+                                   : "no complete set, but " + listed(skipped, "; "),
+                   "a complete snapshot set");
 }
 
 /// The facts about a set that was found complete.

@@ -1,3 +1,4 @@
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 
 #include <algorithm>
@@ -8,8 +9,7 @@ namespace leat {
 namespace {
 
 [[noreturn]] void refuse_parts(std::string got, std::string needed) {
-  throw error(errc::bad_snapshot,
-              {.stage = "snapshot", .got = std::move(got), .needed = std::move(needed)});
+  throw_error(errc::bad_snapshot, "snapshot", std::move(got), std::move(needed));
 }
 
 std::string position_of(const snapshot& x) {

@@ -1,12 +1,14 @@
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/limits.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/operator_type.hpp"
+#include "runtime/pipeline/pipeline_facts.hpp"
 #include "runtime/snapshot/snapshot_message.hpp"
 
 #include <wire/snapshot.pb.h>
 
 #include <algorithm>
 #include <optional>
-#include <type_traits>
 
 namespace leat {
 
@@ -268,9 +270,7 @@ snapshot read_message(std::string_view bytes, const std::string& name) {
 }
 
 void refuse_snapshot(const std::string& name, std::string got, std::string needed) {
-  throw error(
-      errc::bad_snapshot,
-      {.stage = "snapshot", .file = name, .got = std::move(got), .needed = std::move(needed)});
+  throw_file_error(errc::bad_snapshot, "snapshot", name, std::move(got), std::move(needed));
 }
 
 } // namespace leat

@@ -1,17 +1,15 @@
 #include "runtime/snapshot/snapshot_store.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/snapshot/job_file.hpp"
 #include "runtime/snapshot/snapshot_message.hpp"
 #include "runtime/snapshot/snapshot_names.hpp"
 #include "runtime/snapshot/stored_sets.hpp"
 #include "runtime/storage/durable_file.hpp"
 
-#include <leat/error.hpp>
-
 #include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 namespace leat {
 
@@ -120,14 +118,11 @@ bool names_a_file(const fs::path& path) {
 
 [[noreturn]] void refuse_file(const std::string& path, snapshot_file what) {
   const bool is_part = what == snapshot_file::part;
-  throw error(
-      errc::bad_snapshot,
-      {.stage = "restore",
-       .file = path,
-       .got = is_part ? "the part of one rank" : "something other than a snapshot",
-       .needed =
-           std::string{"a directory of snapshots, or a job's file epoch-E-step-S.of-W"}
-           + (is_part ? " (restore its directory, or give its bytes to restore_parts)" : "")});
+  throw_file_error(
+      errc::bad_snapshot, "restore", path,
+      is_part ? "the part of one rank" : "something other than a snapshot",
+      std::string{"a directory of snapshots, or a job's file epoch-E-step-S.of-W"}
+          + (is_part ? " (restore its directory, or give its bytes to restore_parts)" : ""));
 }
 
 snapshot_store::found read_one_file(const std::string& path) {

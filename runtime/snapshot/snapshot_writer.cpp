@@ -1,11 +1,11 @@
 #include "runtime/base/wire_format.hpp"
 #include "runtime/order/lane_message.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/snapshot/snapshot_message.hpp"
 
 #include <wire/snapshot.pb.h>
 
 #include <algorithm>
-#include <memory>
 #include <variant>
 
 namespace leat {

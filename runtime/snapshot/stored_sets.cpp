@@ -1,14 +1,12 @@
 #include "runtime/snapshot/stored_sets.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/snapshot/job_file.hpp"
 #include "runtime/storage/durable_file.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/open_directory.hpp"
 
-#include <leat/error.hpp>
-
 #include <algorithm>
-#include <cstddef>
 #include <iterator>
 #include <span>
 #include <string_view>
@@ -53,10 +51,9 @@ snapshot read_part_file(const fs::path& directory, const part_name& name, std::u
   const auto bytes = read_file(path);
   auto part = decode(bytes, path);
   if (name_of(part) != name)
-    throw error(errc::bad_snapshot, {.stage = "snapshot",
-                                     .file = path,
-                                     .got = "the content of " + to_string(name_of(part)),
-                                     .needed = "the content that its name says: it was renamed"});
+    throw_file_error(errc::bad_snapshot, "snapshot", path,
+                     "the content of " + to_string(name_of(part)),
+                     "the content that its name says: it was renamed");
   largest = std::max<std::uint64_t>(largest, bytes.size());
   return part;
 }

@@ -1,8 +1,7 @@
 #include "runtime/sources/named_files.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/storage/file_descriptor.hpp"
-
-#include <leat/error.hpp>
 
 #include <sys/stat.h>
 
@@ -18,10 +17,8 @@ void check_plain(const std::string& path) {
   if (::stat(path.c_str(), &x) != 0)
     throw_errno("read_files", path, "a readable file");
   if (!S_ISREG(x.st_mode))
-    throw error(errc::invalid_argument, {.stage = "read_files",
-                                         .file = path,
-                                         .got = "a pipe, a device or a folder",
-                                         .needed = "a plain file"});
+    throw_file_error(errc::invalid_argument, "read_files", path, "a pipe, a device or a folder",
+                     "a plain file");
 }
 
 } // namespace

@@ -1,6 +1,6 @@
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 
-#include <leat/error.hpp>
 #include <leat/pipeline_facts.hpp>
 #include <leat/streams.hpp>
 
@@ -33,16 +33,12 @@ private:
 
 std::unique_ptr<sequential_reader> open_unit(const pipeline& x, std::uint64_t unit) {
   if (!x.root().stream)
-    throw error(errc::invalid_argument,
-                {.stage = "open_unit",
-                 .got = shape_of(operators_of(x)),
-                 .needed = "a source that is read in sequence, and nothing after it"});
+    refuse_argument("open_unit", shape_of(operators_of(x)),
+                    "a source that is read in sequence, and nothing after it");
   auto data = x.root().stream->get();
   if (unit >= data->units())
-    throw error(errc::invalid_argument,
-                {.stage = "open_unit",
-                 .got = "unit " + std::to_string(unit),
-                 .needed = "below " + std::to_string(data->units()) + ", the number of units"});
+    refuse_argument("open_unit", "unit " + std::to_string(unit),
+                    "below " + std::to_string(data->units()) + ", the number of units");
   return std::make_unique<unit_samples>(std::move(data), unit);
 }
 

@@ -1,8 +1,7 @@
 #pragma once
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/number_text.hpp"
-
-#include <leat/error.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -30,10 +29,8 @@ public:
   void add(std::uint64_t records, const std::string& stage) {
     constexpr std::uint64_t most = std::uint64_t{1} << 62;
     if (records > most - size())
-      throw error(errc::invalid_argument, {.stage = stage,
-                                           .file = names_[first_.size() - 1],
-                                           .got = "more than 2^62 records up to this file",
-                                           .needed = "fewer, or smaller, files"});
+      throw_file_error(errc::invalid_argument, stage, names_[first_.size() - 1],
+                       "more than 2^62 records up to this file", "fewer, or smaller, files");
     first_.push_back(first_.back() + records);
   }
 

@@ -1,5 +1,6 @@
 #include "runtime/sources/row_index.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/base/threads/patience.hpp"
 #include "runtime/image/image_format.hpp"
@@ -47,10 +48,8 @@ using on_bytes = std::function<void(std::uint64_t)>;
 void expect_same(const object_version& now, const object_version& before,
                  const std::string& shard) {
   if (now != before)
-    throw error(errc::io, {.stage = "row index",
-                           .file = shard,
-                           .got = "a file that was replaced while it was read",
-                           .needed = "data that does not change meanwhile"});
+    throw_file_error(errc::io, "row index", shard, "a file that was replaced while it was read",
+                     "data that does not change meanwhile");
 }
 
 /// One thread's work, shard by shard or class by class. Leaves alone what has been surveyed before.

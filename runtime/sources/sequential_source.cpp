@@ -39,10 +39,9 @@ auto guarded(const std::string& stage, const std::string& what, Call call) {
 }
 
 [[noreturn]] void ends_early(const std::string& stage, std::uint64_t unit) {
-  throw error(errc::torn_file,
-              {.stage = stage,
-               .got = "fewer records when unit " + std::to_string(unit) + " was read again",
-               .needed = "the same as before"});
+  throw_error(errc::torn_file, stage,
+              "fewer records when unit " + std::to_string(unit) + " was read again",
+              "the same as before");
 }
 
 /// The next record, good or bad; null at the end. `emptied` is only scratch space: readers may lend
@@ -130,9 +129,8 @@ std::unique_ptr<unit_reader> sequential_source::open(std::uint64_t unit, const s
 std::unique_ptr<sequential_reader> sequential_source::open_user(std::uint64_t unit) const {
   auto opened = guarded(full_name_, "open", [&] { return open_(unit); });
   if (!opened)
-    throw error(errc::not_found, {.stage = full_name_,
-                                  .got = "no reader for unit " + std::to_string(unit),
-                                  .needed = "one for each unit"});
+    throw_error(errc::not_found, full_name_, "no reader for unit " + std::to_string(unit),
+                "one for each unit");
   return opened;
 }
 

@@ -6,7 +6,6 @@
 
 #include <leat/streams.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>

@@ -1,3 +1,4 @@
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/number_text.hpp"
 #include "runtime/pipeline/operator_node.hpp"
@@ -6,7 +7,6 @@
 #include "runtime/sources/piece_source.hpp"
 #include "runtime/storage/local_store.hpp"
 
-#include <leat/error.hpp>
 #include <leat/sources.hpp>
 
 #include <algorithm>
@@ -102,16 +102,13 @@ private:
   }
 
   [[noreturn]] void refuse_rest(const std::string& path, std::uint64_t rest) const {
-    throw error(errc::invalid_argument,
-                {.stage = "raw_records",
-                 .file = path,
-                 .got = std::to_string(bytes_) + " bytes: " + std::to_string(size())
-                        + " records of " + std::string{to_string(type_)} + " " + to_string(dims_)
-                        + ", and " + std::to_string(rest)
-                        + (rest == 1 ? " more byte" : " more bytes"),
-                 .needed = "a multiple of " + std::to_string(record_bytes_)
-                           + " bytes, another dtype or shape, or drop_last=true, which leaves the "
-                             "rest out"});
+    throw_file_error(errc::invalid_argument, "raw_records", path,
+                     std::to_string(bytes_) + " bytes: " + std::to_string(size()) + " records of "
+                         + std::string{to_string(type_)} + " " + to_string(dims_) + ", and "
+                         + std::to_string(rest) + (rest == 1 ? " more byte" : " more bytes"),
+                     "a multiple of " + std::to_string(record_bytes_)
+                         + " bytes, another dtype or shape, or drop_last=true, which leaves the "
+                           "rest out");
   }
 
   std::string name_;
@@ -128,25 +125,21 @@ std::uint64_t bytes_of(dtype type, const shape& dims) {
   for (std::size_t i = 0; i < dims.rank(); ++i)
     fits = !__builtin_mul_overflow(bytes, std::uint64_t{dims[i]}, &bytes) && fits;
   if (!fits || bytes == 0 || bytes > max_record_bytes)
-    throw error(errc::invalid_argument, {.stage = "raw_records",
-                                         .got = "shape " + to_string(dims),
-                                         .needed = "1 to 2^31 bytes per record"});
+    refuse_argument("raw_records", "shape " + to_string(dims), "1 to 2^31 bytes per record");
   return bytes;
 }
 
 void check_name(const std::string& name, bool has_data) {
   if (name.empty() || !has_data)
-    throw error(errc::invalid_argument, {.stage = "source \"" + name + '"',
-                                         .got = name.empty() ? "no name" : "no data",
-                                         .needed = "a name (\"cifar@1\") and data"});
+    refuse_argument("source \"" + name + '"', name.empty() ? "no name" : "no data",
+                    "a name (\"cifar@1\") and data");
 }
 
 } // namespace
 
 pipeline count(std::uint64_t records, std::size_t record_bytes) {
   if (record_bytes == 0)
-    throw error(errc::invalid_argument,
-                {.stage = "count", .got = "0 bytes per record", .needed = "at least 1"});
+    refuse_argument("count", "0 bytes per record", "at least 1");
   check_range("count.record_bytes", record_bytes, 1, max_record_bytes);
   return source_pipeline(
       "count", {{"records", records}, {"bytes", std::uint64_t{record_bytes}}},
@@ -189,10 +182,6 @@ shape shape_of(const std::vector<std::uint64_t>& xs) {
   return dims;
 }
 
-field_names value_alone(const operator_node&, std::vector<field_names>&) {
-  return {"value"};
-}
-
 } // namespace
 
 operator_type count_operator() {
@@ -204,7 +193,7 @@ operator_type count_operator() {
               [](const operator_node& call, const std::vector<pipeline>&) {
                 return count(call.get<std::uint64_t>("records"), call.get<std::uint64_t>("bytes"));
               },
-          .traits = {.sure_fields = value_alone}};
+          .traits = {.only_field = "value"}};
 }
 
 operator_type raw_records_operator() {
@@ -221,7 +210,7 @@ operator_type raw_records_operator() {
                                    shape_of(call.get<std::vector<std::uint64_t>>("dims")),
                                    {.drop_last = call.get<bool>("drop_last")});
               },
-          .traits = {.sure_fields = value_alone}};
+          .traits = {.only_field = "value"}};
 }
 
 operator_type indexed_operator() {

@@ -4,6 +4,7 @@
 #include "runtime/storage/stream_ahead.hpp"
 
 #include <leat/error.hpp>
+#include <leat/notice.hpp>
 
 #include <unistd.h>
 
@@ -215,6 +216,14 @@ std::unique_ptr<packed_stream> stream_opener::open_packed(std::size_t file,
                                                           restart_point from) const {
   return std::make_unique<packed_stream>(files_.path(file), files_.packed(file), std::move(in),
                                          from);
+}
+
+void stream_opener::notice_reread(std::size_t file, std::uint64_t offset,
+                                  restart_point from) const {
+  if (files_.packed(file) == packing::none || offset <= from.unpacked)
+    return;
+  notice("decompresses " + std::to_string(offset - from.unpacked) + " bytes of " + files_.path(file)
+         + " again, to resume at byte " + std::to_string(offset));
 }
 
 } // namespace leat

@@ -44,6 +44,10 @@ public:
   std::unique_ptr<byte_stream> open(std::size_t file, std::uint64_t offset, restart_point from,
                                     ahead_threads* ahead = nullptr) const;
 
+  /// Says in a notice how much of a file must be decompressed again to resume at `offset`, if
+  /// anything.
+  void notice_reread(std::size_t file, std::uint64_t offset, restart_point from) const;
+
   /// For what is read of its streams: a block that nobody needs any more serves any of them.
   const std::shared_ptr<shared_bytes_pool>& blocks() const noexcept { return blocks_; }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/mutex.hpp"
 
 #include <cstddef>
@@ -9,15 +10,11 @@
 namespace leat {
 
 /// Threads that decompress files ahead of the threads that need the data. Created on demand.
-class ahead_threads {
+class ahead_threads : not_copied {
 public:
   /// A repeating piece of work. One thread at a time runs it.
-  class work {
+  class work : not_copied {
   public:
-    work() = default;
-    work(const work&) = delete;
-    work& operator=(const work&) = delete;
-
   protected:
     ~work() = default;
 
@@ -36,8 +33,6 @@ public:
   explicit ahead_threads(std::size_t most) : most_(most) {}
   /// No work may be left.
   ~ahead_threads();
-  ahead_threads(const ahead_threads&) = delete;
-  ahead_threads& operator=(const ahead_threads&) = delete;
 
   /// Queues `x`. It must not be queued already, and its last run must have returned false, or be
   /// about to. Throws `errc::no_resources` if there is no thread and none can be created.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,12 +21,9 @@ struct restart_point {
 };
 
 /// The decompressed bytes of a file, in order. Used by one thread at a time.
-class byte_stream {
+class byte_stream : not_copied {
 public:
-  byte_stream() = default;
   virtual ~byte_stream() = default;
-  byte_stream(const byte_stream&) = delete;
-  byte_stream& operator=(const byte_stream&) = delete;
 
   /// Fills `into`, which is not empty, and returns the number of bytes, 0 only at the end. Stops
   /// early where `restart` changes, so that no restart point goes unseen.

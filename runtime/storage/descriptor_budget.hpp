@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/fork_check.hpp"
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/storage/file_descriptor.hpp"
@@ -33,14 +34,12 @@ private:
 /// places: the least recently used one is closed to make room for the next. Reading an open file
 /// takes no lock, and nobody waits: while all are being read at once, there are more than the
 /// places. Any thread.
-class descriptor_budget {
+class descriptor_budget : not_copied {
 public:
   /// How many descriptors the process may have; called at each opening, as it may change.
   using limit_function = std::uint64_t (*)() noexcept;
 
   explicit descriptor_budget(limit_function limit = descriptor_limit) noexcept;
-  descriptor_budget(const descriptor_budget&) = delete;
-  descriptor_budget& operator=(const descriptor_budget&) = delete;
 
   /// Half of what the process may have: the rest is left to the program. Between 4 and 32,768.
   std::size_t places() const noexcept;
@@ -64,12 +63,10 @@ public:
 
   /// While this lives, a file that is open, or is opened through it, stays open. The first one that
   /// a thread holds is the fast case.
-  class reading {
+  class reading : not_copied {
   public:
     reading(descriptor_budget& in, kept_file& file) noexcept;
     ~reading();
-    reading(const reading&) = delete;
-    reading& operator=(const reading&) = delete;
 
     bool is_open() const noexcept { return is_open_; }
     /// Keeps a descriptor that was just opened; closes it if another thread was faster.

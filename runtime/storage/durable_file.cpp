@@ -1,6 +1,6 @@
 #include "runtime/storage/durable_file.hpp"
 
-#include "runtime/base/system_words.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/storage/file_descriptor.hpp"
@@ -97,7 +97,7 @@ std::string unique_text() {
 }
 
 /// A file that is removed again unless it gets its final name.
-class temporary_file {
+class temporary_file : not_copied {
 public:
   temporary_file(fs::path path, mode_t mode)
       : path_(std::move(path)), descriptor_(make_file_anew(path_, mode)) {}
@@ -105,8 +105,6 @@ public:
   static temporary_file apart(const fs::path& file, mode_t mode) {
     return temporary_file{temporary_name(file), mode};
   }
-  temporary_file(const temporary_file&) = delete;
-  temporary_file& operator=(const temporary_file&) = delete;
   ~temporary_file() {
     if (!renamed_)
       ::unlink(path_.c_str());

@@ -1,5 +1,6 @@
 #include "runtime/storage/file_descriptor.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/system_words.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/storage/descriptor_budget.hpp"
@@ -52,10 +53,8 @@ std::string_view name_of(mode_t mode) {
 
 void check_plain(const struct stat& x, const std::string& path) {
   if (!S_ISREG(x.st_mode))
-    throw error(errc::invalid_argument, {.stage = "open",
-                                         .file = path,
-                                         .got = std::string{name_of(x.st_mode)},
-                                         .needed = "a plain file"});
+    throw_file_error(errc::invalid_argument, "open", path, std::string{name_of(x.st_mode)},
+                     "a plain file");
 }
 
 struct stat stat_of_plain(const file_descriptor& file, const std::string& path) {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <vector>
 
 namespace leat {
 
@@ -104,9 +103,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 
 /// The name as errors show it and as it is written in a call.
 std::string quoted_name(const std::string& path) {
-  std::string text{'"'};
-  append_utf8(path, text);
-  return text + '"';
+  return '"' + as_utf8(path) + '"';
 }
 
 file_kind filled_in(const kind_mark& x, const std::string& path) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/storage/open_files.hpp"
 
 #include <cstddef>
@@ -10,14 +11,12 @@ namespace leat {
 
 /// A file mapped into memory, with the length it had when it was mapped. Its bytes are read with
 /// `guarded_copy`. Any thread.
-class file_mapping {
+class file_mapping : not_copied {
 public:
   /// Maps one of `files`, which outlive it; the mapping holds no descriptor. It has no bytes if the
   /// file is empty or cannot be mapped: reading the file in another way reports the reason.
   file_mapping(open_files& files, std::size_t file) noexcept;
   ~file_mapping();
-  file_mapping(const file_mapping&) = delete;
-  file_mapping& operator=(const file_mapping&) = delete;
 
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 

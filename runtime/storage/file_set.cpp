@@ -1,10 +1,9 @@
 #include "runtime/storage/file_set.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/storage/file_kind.hpp"
-
-#include <leat/error.hpp>
 
 #include <glob.h>
 
@@ -24,10 +23,8 @@ namespace fs = std::filesystem;
 
 void check_count(std::uint64_t count, std::string_view pattern) {
   if (count > max_files)
-    throw error(errc::invalid_argument,
-                {.stage = "braces",
-                 .got = excerpt(pattern) + ", which stands for more files",
-                 .needed = "at most " + std::to_string(max_files) + " files for one pattern"});
+    refuse_argument("braces", excerpt(pattern) + ", which stands for more files",
+                    "at most " + std::to_string(max_files) + " files for one pattern");
 }
 
 /// Position of the brace that closes the one at `open`, or npos.
@@ -155,17 +152,13 @@ std::vector<std::string> match(const std::string& pattern, file_kinds kinds, pas
 [[noreturn]] void refuse_name(const std::string& name, const std::string& pattern,
                               const std::string& stage) {
   if (auto kind = kind_of_path(name); kind && !is_file(name))
-    throw error(errc::invalid_argument, {.stage = stage,
-                                         .file = name,
-                                         .got = kind.what + ", which is not a file",
-                                         .needed = std::move(kind.instead)});
+    throw_file_error(errc::invalid_argument, stage, name, kind.what + ", which is not a file",
+                     std::move(kind.instead));
   std::string needed = "at least one file";
   if (name.find('[') != std::string::npos)
     needed += "; \"[\" begins a set of characters in a pattern, and \"[[]\" stands for itself";
-  throw error(errc::not_found, {.stage = stage,
-                                .file = name,
-                                .got = "no file that matches " + excerpt(pattern),
-                                .needed = std::move(needed)});
+  throw_file_error(errc::not_found, stage, name, "no file that matches " + excerpt(pattern),
+                   std::move(needed));
 }
 
 std::string common_directory(const std::vector<std::string>& paths) {
@@ -212,16 +205,13 @@ file_set find_files(const std::vector<std::string>& patterns, const std::string&
       for (const auto& file : matches) {
         auto path = fs::absolute(file).lexically_normal().string();
         if (!seen.insert(path).second)
-          throw error(errc::invalid_argument, {.stage = stage,
-                                               .file = path,
-                                               .got = "the same file twice",
-                                               .needed = "each file once"});
+          throw_file_error(errc::invalid_argument, stage, path, "the same file twice",
+                           "each file once");
         files.paths.push_back(std::move(path));
       }
     }
   if (files.paths.empty())
-    throw error(errc::invalid_argument,
-                {.stage = stage, .got = "no pattern", .needed = "at least one pattern"});
+    refuse_argument(stage, "no pattern", "at least one pattern");
   const auto directory = common_directory(files.paths);
   for (const auto& path : files.paths)
     files.names.push_back(path.substr(directory.size()));

@@ -1,5 +1,6 @@
 #include "runtime/storage/local_store.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/storage/mapped_files.hpp"
 #include "runtime/storage/open_directory.hpp"
 #include "runtime/storage/open_files.hpp"
@@ -74,10 +75,8 @@ private:
     auto file = file_descriptor::open(path, &now);
     const auto size = names_->bytes(object);
     if (now.size != size)
-      throw error(errc::torn_file, {.stage = stage_,
-                                    .file = path,
-                                    .got = std::to_string(now.size) + " bytes",
-                                    .needed = std::to_string(size) + ", as on opening"});
+      throw_file_error(errc::torn_file, stage_, path, std::to_string(now.size) + " bytes",
+                       std::to_string(size) + ", as on opening");
     return file;
   }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <leat/error.hpp>
 
 #include <cstddef>
@@ -73,13 +75,10 @@ using read_done = std::function<void(read_result)>;
 
 /// Objects of a store that a source reads, by number. Many threads may call all members
 /// concurrently.
-class stored_objects {
+class stored_objects : not_copied {
 public:
-  stored_objects() = default;
   /// No read may be in flight.
   virtual ~stored_objects() = default;
-  stored_objects(const stored_objects&) = delete;
-  stored_objects& operator=(const stored_objects&) = delete;
 
   virtual std::string name(std::size_t object) const = 0;
 
@@ -132,12 +131,9 @@ enum class read_pattern : std::uint8_t {
 };
 
 /// Names of more objects than should be held in memory.
-class object_names {
+class object_names : not_copied {
 public:
-  object_names() = default;
   virtual ~object_names() = default;
-  object_names(const object_names&) = delete;
-  object_names& operator=(const object_names&) = delete;
 
   virtual std::string name(std::size_t object) const = 0;
   /// Size of the object when it was listed.
@@ -146,12 +142,9 @@ public:
 
 /// Where data is stored: a file system; later, buckets and servers. Many threads may call all
 /// members concurrently. All of them block; reads of the opened objects need not.
-class object_store {
+class object_store : not_copied {
 public:
-  object_store() = default;
   virtual ~object_store() = default;
-  object_store(const object_store&) = delete;
-  object_store& operator=(const object_store&) = delete;
 
   /// Calls `each` for the entries of a folder, not of its subfolders, in any order.
   /// Throws `errc::not_found`, `errc::io`; the error names what could not be read.

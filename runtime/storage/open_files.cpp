@@ -1,9 +1,10 @@
 #include "runtime/storage/open_files.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
+
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
-#include <memory>
 #include <utility>
 
 namespace leat {
@@ -69,11 +70,10 @@ void open_files::check_first(std::size_t file, const file_descriptor& descriptor
         && (now.tag == first->tag || !keeps_numbers(descriptor)))
       return;
   }
-  throw error(errc::io, {.stage = "open",
-                         .file = paths_[file],
-                         .got = "another file of that name, or one that was written to since it "
-                                "was opened first",
-                         .needed = "the same file, unchanged, as long as the job runs"});
+  throw_file_error(errc::io, "open", paths_[file],
+                   "another file of that name, or one that was written to since it "
+                   "was opened first",
+                   "the same file, unchanged, as long as the job runs");
 }
 
 } // namespace leat

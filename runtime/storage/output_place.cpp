@@ -1,5 +1,7 @@
 #include "runtime/storage/output_place.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,9 +74,7 @@ output_place place_of_output(const fs::path& file, const std::string& option) {
       throw_unwritable(option, at);
     }
     if (S_ISDIR(x.st_mode))
-      throw error(
-          errc::invalid_argument,
-          {.stage = option, .file = file.string(), .got = "a directory", .needed = "a file"});
+      throw_file_error(errc::invalid_argument, option, file.string(), "a directory", "a file");
     if (!S_ISLNK(x.st_mode))
       return {std::move(at), S_ISREG(x.st_mode)};
     std::error_code problem;

@@ -1,8 +1,7 @@
 #include "runtime/storage/packed_stream.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/storage/file_kind.hpp"
-
-#include <leat/error.hpp>
 
 #include <algorithm>
 #include <string_view>
@@ -144,11 +143,9 @@ void packed_stream::begin_member() {
                  .needed = "nothing there, or more of " + how + ": what comes before is whole"});
   // Bytes of no known kind go to the unpacker, which fails on them.
   if (const auto kind = kind_of_file(file_, ready_))
-    throw error(errc::invalid_argument,
-                {.stage = "unpack",
-                 .file = file_,
-                 .got = kind.what + ", which its name says " + how + " has packed",
-                 .needed = "packed data, or a name without its ending: " + without_ending(file_)});
+    throw_file_error(errc::invalid_argument, "unpack", file_,
+                     kind.what + ", which its name says " + how + " has packed",
+                     "packed data, or a name without its ending: " + without_ending(file_));
 }
 
 std::size_t packed_stream::memory() const {

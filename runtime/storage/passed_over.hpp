@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -78,12 +80,9 @@ std::string name_of(passed_over_reason why, std::uint64_t count);
 void tell(const passed_over& x);
 
 /// A source that knows what it passes over when it is opened.
-class passing_over {
+class passing_over : not_copied {
 public:
-  passing_over() = default;
   virtual ~passing_over() = default;
-  passing_over(const passing_over&) = delete;
-  passing_over& operator=(const passing_over&) = delete;
 
   virtual const passed_over& what_is_passed_over() const = 0;
 };

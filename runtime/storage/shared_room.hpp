@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/storage/object_pool.hpp"
 
 #include <cstddef>
@@ -11,7 +12,7 @@ namespace leat {
 /// placed one after the other in blocks, since allocating and freeing each would cost more than
 /// filling it. A block is reused once nobody holds any part of it. One thread may take; any thread
 /// may use and drop what was taken.
-class shared_room {
+class shared_room : not_copied {
 public:
   static constexpr std::size_t block_bytes = std::size_t{16} << 10;
   /// Anything larger gets memory of its own, which is freed afterwards.
@@ -20,8 +21,6 @@ public:
   /// Keeps at most `most_kept` unused blocks.
   explicit shared_room(std::size_t most_kept);
   ~shared_room();
-  shared_room(const shared_room&) = delete;
-  shared_room& operator=(const shared_room&) = delete;
 
   struct place {
     /// Aligned for all types.

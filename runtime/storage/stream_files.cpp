@@ -1,9 +1,8 @@
 #include "runtime/storage/stream_files.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/storage/read_now.hpp"
-
-#include <leat/error.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -65,11 +64,8 @@ stream_files::open_pipe stream_files::take_pipe(std::size_t file) const {
     const mutex_lock lock{pipes_mutex_};
     const auto [at, is_new] = pipes_.try_emplace(file);
     if (!is_new && !at->second)
-      throw error(errc::invalid_argument,
-                  {.stage = "open",
-                   .file = path(file),
-                   .got = "a pipe that was read before",
-                   .needed = "a plain file, or a source that exists once: standard_input, once"});
+      throw_file_error(errc::invalid_argument, "open", path(file), "a pipe that was read before",
+                       "a plain file, or a source that exists once: standard_input, once");
     if (!is_new)
       return *std::exchange(at->second, std::nullopt);
   }

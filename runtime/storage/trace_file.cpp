@@ -1,4 +1,5 @@
 #include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/trace.hpp"
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/storage/output_place.hpp"
@@ -10,7 +11,6 @@
 #include <unistd.h>
 
 #include <string_view>
-#include <utility>
 
 namespace leat {
 
@@ -20,7 +20,7 @@ constexpr std::uint64_t least_bytes = std::uint64_t{64} << 10;
 
 /// A plain file always ends with what completes the JSON, which the next text overwrites; anything
 /// else gets it once, at the end.
-class growing_file {
+class growing_file : not_copied {
 public:
   explicit growing_file(const std::string& name)
       : place_(place_of_output(name, "trace")),
@@ -32,8 +32,6 @@ public:
       } catch (const error&) { // a reader of the trace sees that it is cut short
       }
   }
-  growing_file(const growing_file&) = delete;
-  growing_file& operator=(const growing_file&) = delete;
 
   void append(std::string_view text, std::string_view ending) {
     ending_ = ending;

@@ -1,6 +1,6 @@
 #include "runtime/storage/unpacker.hpp"
 
-#include <leat/error.hpp>
+#include "runtime/base/error_in_flight.hpp"
 
 #ifdef LEAT_HAS_ISAL
 #include <isa-l/crc.h>
@@ -23,9 +23,8 @@ namespace leat {
 namespace {
 
 [[noreturn]] void damaged(std::string stage, const char* got) {
-  throw error(errc::torn_file, {.stage = std::move(stage),
-                                .got = got ? got : "damaged data",
-                                .needed = "intact compressed data"});
+  throw_error(errc::torn_file, std::move(stage), got ? got : "damaged data",
+              "intact compressed data");
 }
 
 // gzip_stream has one form per library. Both take gzip members of any window size;
@@ -173,15 +172,13 @@ private:
 
 #else
 
-class gzip_stream {
+class gzip_stream : not_copied {
 public:
   gzip_stream() {
     if (::inflateInit2(&state_, gzip_with_any_window) != Z_OK)
       throw std::bad_alloc{};
   }
   ~gzip_stream() { ::inflateEnd(&state_); }
-  gzip_stream(const gzip_stream&) = delete;
-  gzip_stream& operator=(const gzip_stream&) = delete;
 
   z_stream& state() noexcept { return state_; }
   /// True at the end of a member. Throws `errc::torn_file`.
@@ -260,16 +257,11 @@ private:
     if (code == ZSTD_error_memory_allocation)
       throw std::bad_alloc{};
     if (code == ZSTD_error_frameParameter_windowTooLarge)
-      throw error(errc::invalid_argument,
-                  {.stage = "zstd",
-                   .got = "a frame with a window above 128 MiB",
-                   .needed = "at most 128 MiB: compress it with zstd --long=27 or less"});
+      refuse_argument("zstd", "a frame with a window above 128 MiB",
+                      "at most 128 MiB: compress it with zstd --long=27 or less");
     if (code == ZSTD_error_dictionary_wrong)
-      throw error(
-          errc::invalid_argument,
-          {.stage = "zstd",
-           .got = "a frame that was made with a dictionary",
-           .needed = "one without: zstd -d -D DICTIONARY FILE, and zstd of what comes out"});
+      refuse_argument("zstd", "a frame that was made with a dictionary",
+                      "one without: zstd -d -D DICTIONARY FILE, and zstd of what comes out");
     damaged("zstd", ::ZSTD_getErrorName(result));
   }
 

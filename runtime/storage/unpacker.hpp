@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/storage/stream_files.hpp"
 
 #include <cstddef>
@@ -9,16 +10,13 @@
 namespace leat {
 
 /// Decompresses consecutive gzip members or zstd frames. Used by one thread.
-class unpacker {
+class unpacker : not_copied {
 public:
   /// Base-2 logarithm of the largest window of a zstd frame: what `zstd --long=27` makes. Larger
   /// ones are refused, since those of hundreds of lanes would not fit into memory.
   static constexpr int max_window_log = 27;
 
-  unpacker() = default;
   virtual ~unpacker() = default;
-  unpacker(const unpacker&) = delete;
-  unpacker& operator=(const unpacker&) = delete;
 
   struct progress {
     /// Bytes of the input that were consumed.

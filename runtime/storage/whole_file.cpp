@@ -1,10 +1,9 @@
 #include "runtime/storage/whole_file.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/output_place.hpp"
-
-#include <leat/error.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -42,11 +41,9 @@ std::string read_whole_file(const std::string& path, std::size_t limit, const st
     if (n == 0)
       return bytes;
     if (bytes.size() > limit)
-      throw error(errc::invalid_argument,
-                  {.stage = stage,
-                   .file = path,
-                   .got = "more than " + std::to_string(limit) + " bytes",
-                   .needed = "at most that many: check that the path names the right file"});
+      throw_file_error(errc::invalid_argument, stage, path,
+                       "more than " + std::to_string(limit) + " bytes",
+                       "at most that many: check that the path names the right file");
   }
 }
 

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <leat/batch.hpp>
 #include <leat/order.hpp>
 
 #include "tools/leat/verify/log_line.hpp"
-
-#include <cstdint>
 
 namespace leat::command {
 
@@ -15,7 +12,5 @@ order_preview due_batches(const pipeline& job, const preview_options& from);
 
 /// A global batch as `leat order` prints it.
 batch_line line_of(due_batch x);
-/// A rank's batch as logs record it.
-batch_line line_of(const batch& x);
 
 } // namespace leat::command

@@ -3,6 +3,8 @@
 #include "tools/leat/output.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 
 namespace leat::command {
 
@@ -20,41 +22,13 @@ double share(nanoseconds part, nanoseconds whole) {
                            : 0;
 }
 
-bound::by kind_of(stage_stats::kind x) {
-  switch (x) {
-  case stage_stats::kind::reading:
-    return bound::by::reading;
-  case stage_stats::kind::decoding:
-    return bound::by::decoding;
-  case stage_stats::kind::writing:
-    return bound::by::writing;
-  case stage_stats::kind::function:
-    break;
-  }
-  return bound::by::function;
-}
+/// Indexed by stage_stats::kind.
+constexpr std::array bounds_of_stages{bound::by::reading, bound::by::decoding, bound::by::function,
+                                      bound::by::writing};
 
-const char* word_of(bound::by x) {
-  switch (x) {
-  case bound::by::trainer:
-    return "trainer";
-  case bound::by::decoding:
-    return "decoding";
-  case bound::by::reading:
-    return "reading";
-  case bound::by::function:
-    return "function";
-  case bound::by::writing:
-    return "writing";
-  case bound::by::iterators:
-    return "iterators";
-  case bound::by::input:
-    return "input";
-  case bound::by::nothing:
-    break;
-  }
-  return "nothing";
-}
+/// Indexed by bound::by.
+constexpr std::array words{"trainer", "decoding",  "reading", "function",
+                           "writing", "iterators", "input",   "nothing"};
 
 std::string percent(double x) {
   return fixed(100 * x, 0) + "%";
@@ -71,7 +45,7 @@ void name_stage(bound& x, const std::vector<stage_stats>& stages) {
     x.what = bound::by::input;
     return;
   }
-  x.what = kind_of(longest->what);
+  x.what = bounds_of_stages.at(static_cast<std::size_t>(longest->what));
   x.name = x.what == bound::by::writing ? "" : longest->name;
   x.of_busy = share(longest->time, all);
 }
@@ -144,7 +118,7 @@ std::string bound_text(const bound& x) {
 }
 
 nlohmann::json bound_to_json(const bound& x) {
-  return {{"what", word_of(x.what)},
+  return {{"what", words.at(static_cast<std::size_t>(x.what))},
           {"name", x.name.empty() ? nlohmann::json() : nlohmann::json(x.name)},
           {"waiting", x.waiting},
           {"workers_busy", x.workers_busy},

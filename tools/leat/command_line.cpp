@@ -4,24 +4,17 @@
 
 #include <leat/error.hpp>
 
-#include "tools/leat/bench/bench.hpp"
-#include "tools/leat/cluster/coordinator.hpp"
-#include "tools/leat/cluster/status.hpp"
-#include "tools/leat/graph/graph.hpp"
-#include "tools/leat/index.hpp"
-#include "tools/leat/inspect.hpp"
-#include "tools/leat/make_data.hpp"
 #include "tools/leat/option_values.hpp"
-#include "tools/leat/order.hpp"
 #include "tools/leat/output.hpp"
 #include "tools/leat/progress.hpp"
-#include "tools/leat/replay.hpp"
-#include "tools/leat/run.hpp"
-#include "tools/leat/standard_descriptors.hpp"
-#include "tools/leat/tokens.hpp"
-#include "tools/leat/verify/verify.hpp"
+#include "tools/leat/subcommands.hpp"
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -56,6 +49,27 @@ int report(const std::string& subcommand, const char* text, int status) {
   if (status == bad_usage_status)
     std::fprintf(stderr, "Try \"leat%s%s --help\".\n", space, subcommand.c_str());
   return status;
+}
+
+/// Opens /dev/null as those of the descriptors 0 to 2 that are closed, so that no file of the
+/// program can become one of them and receive what is printed. As in the C library's protection of
+/// setuid programs, reading from what was closed, and writing to it, still fails.
+void fill_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+      // open(2) returns the lowest free descriptor: this one.
+      (void)::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+/// Raises this process's limit of descriptors to 65,536, or to the hard limit. A library must not
+/// do that: it is the program's choice.
+void raise_descriptor_limit() {
+  constexpr rlim_t enough = 65'536;
+  rlimit x{};
+  if (::getrlimit(RLIMIT_NOFILE, &x) != 0 || x.rlim_cur >= std::min(x.rlim_max, enough))
+    return;
+  x.rlim_cur = std::min(x.rlim_max, enough);
+  ::setrlimit(RLIMIT_NOFILE, &x);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "tools/leat/data_arguments.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/storage/file_kind.hpp"
 
 #include <leat/once.hpp>
@@ -10,6 +11,7 @@
 #include "tools/leat/option_values.hpp"
 #include <CLI/CLI.hpp>
 
+#include <array>
 #include <filesystem>
 #include <string_view>
 
@@ -20,43 +22,27 @@ namespace {
 constexpr std::string_view count_prefix = "count:";
 constexpr std::size_t default_record_bytes = 8;
 
-std::string_view to_string(data_kind x) {
-  switch (x) {
-  case data_kind::count:
-    return "count";
-  case data_kind::folder:
-    return "a folder";
-  case data_kind::standard_input:
-    return "standard input";
-  case data_kind::lines:
-    return "lines";
-  case data_kind::json_lines:
-    return "JSON lines";
-  case data_kind::tar_stream:
-    return "packed tar archives";
-  case data_kind::npy:
-    return "NumPy arrays";
-  case data_kind::megatron:
-    return "Megatron-LM's data sets";
-  case data_kind::tar:
-    return "tar shards";
-  }
-  return "unknown";
+std::string text_of(data_kind x) {
+  constexpr std::array names{
+      "count",      "a folder",     "standard input",          "lines",
+      "JSON lines", "NumPy arrays", "Megatron-LM's data sets", "packed tar archives",
+      "tar shards"};
+  return names.at(static_cast<std::size_t>(x));
 }
 
 data_kind common_kind(const std::vector<std::string>& arguments) {
   auto kind = kind_of(arguments.front());
   for (const auto& x : arguments)
     if (kind_of(x) != kind)
-      bad_usage("DATA",
-                "\"" + arguments.front() + "\" (" + std::string{to_string(kind)} + ") and \"" + x
-                    + "\" (" + std::string{to_string(kind_of(x))} + ")",
-                "data of one kind");
+      refuse_argument("DATA",
+                      "\"" + arguments.front() + "\" (" + text_of(kind) + ") and \"" + x + "\" ("
+                          + text_of(kind_of(x)) + ")",
+                      "data of one kind");
   const bool is_single =
       kind == data_kind::count || kind == data_kind::folder || kind == data_kind::standard_input;
   if (is_single && arguments.size() > 1)
-    bad_usage("DATA", std::to_string(arguments.size()) + " arguments",
-              "one folder, one count, one -, or any number of files");
+    refuse_argument("DATA", std::to_string(arguments.size()) + " arguments",
+                    "one folder, one count, one -, or any number of files");
   return kind;
 }
 
@@ -65,7 +51,7 @@ pipeline parse_count(const std::string& argument) {
   auto records = parse_number(parts[1]);
   auto bytes = parts.size() < 3 ? default_record_bytes : parse_number(parts[2]);
   if (parts.size() > 3 || !records || !bytes || *records == 0 || *bytes == 0)
-    bad_usage("DATA", "\"" + argument + "\"", "count:N or count:N:BYTES, each at least 1");
+    refuse_argument("DATA", "\"" + argument + "\"", "count:N or count:N:BYTES, each at least 1");
   return count(*records, *bytes);
 }
 
@@ -115,12 +101,12 @@ data_kind kind_of(const std::string& argument) {
 
 pipeline data_pipeline(const data_arguments& x) {
   if (x.data.empty())
-    bad_usage("DATA", "nothing", "data, or --pipeline FILE for subcommands that have it");
+    refuse_argument("DATA", "nothing", "data, or --pipeline FILE for subcommands that have it");
   const auto kind = common_kind(x.data);
   const bool has_lines = kind == data_kind::lines || kind == data_kind::json_lines;
   if (x.ranges != 1 && !has_lines)
-    bad_usage("--ranges", std::to_string(x.ranges) + ", and " + std::string{to_string(kind)},
-              "files of lines: *.txt or *.jsonl");
+    refuse_argument("--ranges", std::to_string(x.ranges) + ", and " + text_of(kind),
+                    "files of lines: *.txt or *.jsonl");
   switch (kind) {
   case data_kind::count:
     return parse_count(x.data.front());
@@ -145,20 +131,9 @@ pipeline data_pipeline(const data_arguments& x) {
 }
 
 bool is_sequential(const data_arguments& x) {
-  switch (kind_of(x.data.front())) {
-  case data_kind::standard_input:
-  case data_kind::lines:
-  case data_kind::json_lines:
-  case data_kind::tar_stream:
-    return true;
-  case data_kind::count:
-  case data_kind::folder:
-  case data_kind::npy:
-  case data_kind::megatron:
-  case data_kind::tar:
-    break;
-  }
-  return false;
+  const auto kind = kind_of(x.data.front());
+  return kind == data_kind::standard_input || kind == data_kind::lines
+         || kind == data_kind::json_lines || kind == data_kind::tar_stream;
 }
 
 bool holds_images(const data_arguments& x, const pipeline& data) {

@@ -1,11 +1,10 @@
-#include "tools/leat/inspect.hpp"
-
 #include "runtime/base/utf8.hpp"
 
 #include <leat/snapshot.hpp>
 
 #include "tools/leat/output.hpp"
 #include "tools/leat/shares.hpp"
+#include "tools/leat/subcommands.hpp"
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -27,13 +26,6 @@ struct inspect_options {
   /// Prints the text form of the pipeline in place of all else.
   bool pipeline = false;
 };
-
-/// Text that JSON can hold, whatever bytes it has.
-std::string as_utf8(const std::string& bytes) {
-  std::string text;
-  append_utf8(bytes, text);
-  return text;
-}
 
 json as_json(const option_value& value) {
   auto of = [](const auto& x) { return json(x); };

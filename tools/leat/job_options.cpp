@@ -1,5 +1,6 @@
 #include "tools/leat/job_options.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/storage/whole_file.hpp"
 
 #include <leat/image.hpp>
@@ -11,7 +12,6 @@
 
 #include <charconv>
 #include <map>
-#include <utility>
 #include <vector>
 
 namespace leat::command {
@@ -73,8 +73,8 @@ pipeline ordered(const pipeline& data, const order_options& x, transform maps) {
   const bool in_order = is_sequential(x.data);
   const auto kind = x.shuffle.value_or(in_order ? shuffle_kind::none : shuffle_kind::full);
   if (in_order && kind != shuffle_kind::none)
-    bad_usage("--shuffle", "data that is read in sequence",
-              "none; or a pipeline with shuffle_buffer (--pipeline)");
+    refuse_argument("--shuffle", "data that is read in sequence",
+                    "none; or a pipeline with shuffle_buffer (--pipeline)");
   return in_order ? in_sequence(data, x, maps)
                   : data.shuffle({.seed = x.seed,
                                   .kind = kind,
@@ -91,7 +91,7 @@ epoch_end usual_end(const data_arguments& x) {
 
 pipeline pipeline_of_file(const order_options& x, std::optional<transform> chosen) {
   if (chosen && *chosen != transform::none)
-    bad_usage("--transform", "--pipeline", "maps in the pipeline's text");
+    refuse_argument("--transform", "--pipeline", "maps in the pipeline's text");
   return parse_pipeline(read_whole_file(x.pipeline_file, max_pipeline_bytes, "--pipeline"));
 }
 
@@ -216,8 +216,8 @@ std::vector<weight_change> weight_changes_of(const std::vector<std::string>& tex
   std::vector<weight_change> changes;
   for (const auto& text : texts) {
     const auto refuse = [&] {
-      bad_usage("--weights", "\"" + text + "\"",
-                "STEP:W1,W2,..: a step of the job, and a number per input of the mix");
+      refuse_argument("--weights", "\"" + text + "\"",
+                      "STEP:W1,W2,..: a step of the job, and a number per input of the mix");
     };
     const auto parts = split(text, ':');
     const auto step = parse_number(parts.front());

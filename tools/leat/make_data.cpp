@@ -1,7 +1,8 @@
-#include "tools/leat/make_data.hpp"
+#include "runtime/base/error_in_flight.hpp"
 
 #include "tools/leat/option_values.hpp"
 #include "tools/leat/output.hpp"
+#include "tools/leat/subcommands.hpp"
 #include "tools/made_data/synthetic_photos.hpp"
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -23,7 +24,8 @@ struct make_data_options {
 
 void make_data(const make_data_options& x) {
   if (std::filesystem::exists(x.directory) && !std::filesystem::is_empty(x.directory))
-    bad_usage("DIR", "\"" + x.directory + "\", which is not empty", "a new or empty directory");
+    refuse_argument("DIR", "\"" + x.directory + "\", which is not empty",
+                    "a new or empty directory");
   auto start = std::chrono::steady_clock::now();
   make_synthetic_data(x.directory, x.data);
   auto seconds = in_seconds(std::chrono::steady_clock::now() - start);

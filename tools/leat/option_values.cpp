@@ -1,18 +1,12 @@
 #include "tools/leat/option_values.hpp"
 
-#include <leat/error.hpp>
+#include "runtime/base/error_in_flight.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <charconv>
-#include <utility>
 
 namespace leat::command {
-
-void bad_usage(std::string option, std::string got, std::string needed) {
-  throw error(errc::invalid_argument,
-              {.stage = std::move(option), .got = std::move(got), .needed = std::move(needed)});
-}
 
 std::optional<std::uint64_t> parse_number(std::string_view text) {
   std::uint64_t value = 0;

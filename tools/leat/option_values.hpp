@@ -16,10 +16,6 @@ namespace leat::command {
 /// The last epoch that another can follow: jobs count one beyond their last epoch.
 inline constexpr std::uint64_t max_epochs = UINT64_MAX - 1;
 
-/// Refuses what the user wrote: throws `errc::invalid_argument`, which ends `leat` with exit
-/// code 2.
-[[noreturn]] void bad_usage(std::string option, std::string got, std::string needed);
-
 /// Reads a whole number: decimal digits only, no sign, below 2^64. Nothing for any other text.
 std::optional<std::uint64_t> parse_number(std::string_view text);
 

@@ -1,9 +1,10 @@
-#include "tools/leat/order.hpp"
+#include "runtime/base/error_in_flight.hpp"
 
 #include "tools/leat/batch_lines.hpp"
 #include "tools/leat/job_options.hpp"
 #include "tools/leat/option_values.hpp"
 #include "tools/leat/output.hpp"
+#include "tools/leat/subcommands.hpp"
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -31,7 +32,7 @@ void print_order(const listing_options& x) {
                                                            .weights = weight_changes_of(x.weights),
                                                            .bad_samples = x.bad_samples});
   if (due.epoch().is_endless() && x.steps == UINT64_MAX)
-    bad_usage("--steps", "none, and an epoch without end", "the number of batches to print");
+    refuse_argument("--steps", "none, and an epoch without end", "the number of batches to print");
   for (std::uint64_t step = 0; step < x.steps; ++step) {
     auto batch = due.next();
     if (!batch)

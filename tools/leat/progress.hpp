@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include "tools/leat/training_job.hpp"
 
 #include <chrono>
@@ -18,14 +20,12 @@ std::string progress_bar(double share, std::size_t width);
 
 /// Shows progress on standard error: a bar that is redrawn on a terminal, otherwise a line at most
 /// every 10 s.
-class progress_display {
+class progress_display : not_copied {
 public:
   /// `unit`: what is counted, such as "images". `more` returns further text for a line.
   explicit progress_display(std::string_view unit, std::function<std::string()> more = {});
   /// Leaves the last state of the bar on the terminal.
   ~progress_display();
-  progress_display(const progress_display&) = delete;
-  progress_display& operator=(const progress_display&) = delete;
 
   void update(const training_progress& x);
 
@@ -42,12 +42,10 @@ private:
 
 /// Shows on standard error the progress of library calls that take longer than a moment, such as
 /// indexing. Lives as long as the process may open data.
-class opening_display {
+class opening_display : not_copied {
 public:
   opening_display();
   ~opening_display();
-  opening_display(const opening_display&) = delete;
-  opening_display& operator=(const opening_display&) = delete;
 };
 
 } // namespace leat::command

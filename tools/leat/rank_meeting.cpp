@@ -1,6 +1,6 @@
 #include "tools/leat/rank_meeting.hpp"
 
-#include <leat/error.hpp>
+#include "runtime/base/error_in_flight.hpp"
 
 namespace leat::command {
 
@@ -20,8 +20,7 @@ std::vector<epoch_agreement> rank_meeting::gather(std::uint64_t rank, const epoc
   // The next meeting cannot end before this rank has come to it, so `all_` is still of this one.
   if (meeting_ != meeting)
     return all_;
-  throw error(errc::worker_lost,
-              {.stage = "agree", .got = "a rank that has failed", .needed = "all ranks"});
+  throw_error(errc::worker_lost, "agree", "a rank that has failed", "all ranks");
 }
 
 void rank_meeting::break_up() {

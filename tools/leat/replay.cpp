@@ -1,21 +1,22 @@
-#include "tools/leat/replay.hpp"
+#include "runtime/base/error_in_flight.hpp"
 
 #include <leat/loader.hpp>
 
 #include "tools/leat/batch_lines.hpp"
-#include "tools/leat/contact_sheet.hpp"
 #include "tools/leat/job_options.hpp"
 #include "tools/leat/option_values.hpp"
 #include "tools/leat/output.hpp"
+#include "tools/leat/subcommands.hpp"
 #include "tools/leat/verify/log_line.hpp"
 #include "tools/made_data/png_writer.hpp"
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -42,11 +43,11 @@ batch_line line_at(const replay_options& x) {
                                                            .weights = weight_changes_of(x.weights),
                                                            .bad_samples = x.bad_samples});
   if (const auto steps = due.epoch().batches; steps && x.step >= *steps)
-    bad_usage("--step", std::to_string(x.step),
-              "below " + std::to_string(*steps) + ", the steps of the epoch");
+    refuse_argument("--step", std::to_string(x.step),
+                    "below " + std::to_string(*steps) + ", the steps of the epoch");
   auto batch = due.next();
   if (!batch)
-    bad_usage("--step", std::to_string(x.step), "a step of the epoch, which has fewer");
+    refuse_argument("--step", std::to_string(x.step), "a step of the epoch, which has fewer");
   return line_of(std::move(*batch));
 }
 
@@ -79,15 +80,22 @@ std::vector<std::string> write_images(const batch& x, const std::string& directo
   return files;
 }
 
-/// Writes all images as one.
+/// Writes all images as one, side by side in reading order, eight in a row: a whole batch at a
+/// glance.
 void write_sheet(const batch& x, const std::string& file) {
-  auto images = x.view<std::uint8_t, 4>("image");
-  std::vector<std::span<const std::uint8_t>> valid;
+  constexpr std::size_t columns = 8;
+  constexpr std::size_t gap = 2;
+  constexpr std::uint8_t grey = 128;
+  const auto images = x.view<std::uint8_t, 4>("image");
+  std::vector<rgb_image> valid;
   for (std::size_t row = 0; row < x.size(); ++row)
-    if (x.valid()[row] != 0)
-      valid.push_back(images[row].flat());
-  const contact_sheet sheet{images.extent(2), images.extent(1), valid};
-  write_png(file, sheet.width, sheet.height, sheet.pixels);
+    if (x.valid()[row] != 0) {
+      const auto pixels = images[row].flat();
+      valid.emplace_back(images.extent(2), images.extent(1));
+      std::copy(pixels.begin(), pixels.end(), valid.back().pixels.begin());
+    }
+  write_png(file,
+            contact_sheet(valid, std::clamp<std::size_t>(valid.size(), 1, columns), gap, grey));
 }
 
 /// The step's rows as its trainer got them, and the files of their images.
@@ -102,8 +110,8 @@ replayed replay_step(const replay_options& x) {
     return {std::move(line)};
   const auto job = job_pipeline(x.order, x.maps, pixel_form::viewable);
   if (!makes_images(job))
-    bad_usage(x.images.empty() ? "--sheet" : "--images", "records without a transform",
-              "images and --transform train224 or eval224");
+    refuse_argument(x.images.empty() ? "--sheet" : "--images", "records without a transform",
+                    "images and --transform train224 or eval224");
   auto batch = deliver(x, job);
   replayed result{line_of(*batch)};
   if (!x.images.empty())

@@ -1,11 +1,10 @@
-#include "tools/leat/run.hpp"
-
+#include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/storage/durable_file.hpp"
 #include "runtime/storage/open_directory.hpp"
 #include "runtime/storage/output_place.hpp"
 
-#include <leat/error.hpp>
 #include <leat/loader.hpp>
 
 #include "tools/leat/bound.hpp"
@@ -15,11 +14,11 @@
 #include "tools/leat/run_options.hpp"
 #include "tools/leat/shares.hpp"
 #include "tools/leat/stop_signals.hpp"
+#include "tools/leat/subcommands.hpp"
 #include "tools/leat/training_job.hpp"
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -57,15 +56,15 @@ void check_snapshot_dir(const run_options& x) {
       || !std::filesystem::exists(x.snapshot_dir))
     return;
   if (!std::filesystem::is_directory(x.snapshot_dir))
-    bad_usage("--snapshot-dir", "\"" + x.snapshot_dir + "\", which is a file", "a directory");
+    refuse_argument("--snapshot-dir", "\"" + x.snapshot_dir + "\", which is a file", "a directory");
   std::error_code problem;
   for (const auto& entry : open_directory(x.snapshot_dir, problem))
     if (!belongs_to_other_rank(entry.path().filename().native(), x))
-      bad_usage("--snapshot-dir", "\"" + x.snapshot_dir + "\", which is not empty",
-                "--resume, or an empty directory");
+      refuse_argument("--snapshot-dir", "\"" + x.snapshot_dir + "\", which is not empty",
+                      "--resume, or an empty directory");
   if (problem)
-    bad_usage("--snapshot-dir", "\"" + x.snapshot_dir + "\": " + problem.message(),
-              "a readable directory");
+    refuse_argument("--snapshot-dir", "\"" + x.snapshot_dir + "\": " + problem.message(),
+                    "a readable directory");
 }
 
 void tell_of_resume(const run_options& x, const training_job& job) {
@@ -262,12 +261,10 @@ private:
 };
 
 /// Signals can stop a job while this lives.
-class stoppable {
+class stoppable : not_copied {
 public:
   stoppable(job_stop& stop, training_job& job) : stop_(stop) { stop_.set(&job); }
   ~stoppable() { stop_.set(nullptr); }
-  stoppable(const stoppable&) = delete;
-  stoppable& operator=(const stoppable&) = delete;
 
 private:
   job_stop& stop_;

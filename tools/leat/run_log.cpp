@@ -1,9 +1,8 @@
 #include "tools/leat/run_log.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/storage/whole_file.hpp"
-
-#include <leat/error.hpp>
 
 #include <unistd.h>
 
@@ -65,10 +64,9 @@ bool log_reader::refill() {
 }
 
 void log_reader::fail(const std::string& why) const {
-  throw error(errc::torn_file, {.stage = "log",
-                                .file = file_.string(),
-                                .got = "line " + std::to_string(number_) + ": " + why,
-                                .needed = "a JSON object of `leat run` or `leat order`"});
+  throw_file_error(errc::torn_file, "log", file_.string(),
+                   "line " + std::to_string(number_) + ": " + why,
+                   "a JSON object of `leat run` or `leat order`");
 }
 
 std::uint64_t steps_in_log(const std::string& file, const resume_point& at,

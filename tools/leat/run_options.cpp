@@ -1,5 +1,6 @@
 #include "tools/leat/run_options.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/storage/output_place.hpp"
 
 #include <leat/pipeline_facts.hpp>
@@ -44,8 +45,7 @@ void add_workers(CLI::App& app, std::size_t& to) {
 
 void add_job(CLI::App& app, run_options& to) {
   whole_number(app.add_option("--epochs", to.epochs,
-                              "Epochs to run; not for an "
-                              "endless epoch (--end cycle)"),
+                              "Epochs to run; not for an endless epoch (--end cycle)"),
                1, max_epochs)
       ->default_str("1");
   whole_number(app.add_option("--steps", to.steps,
@@ -160,22 +160,23 @@ void add_drills(CLI::App& app, run_options& to) {
 void check_snapshots(const run_options& x) {
   const bool saves = !x.snapshot_dir.empty();
   if (x.resume && !saves)
-    bad_usage("--resume", "no --snapshot-dir", "the directory to resume from");
+    refuse_argument("--resume", "no --snapshot-dir", "the directory to resume from");
   if (x.snapshot_every && !saves)
-    bad_usage("--snapshot-every", "no --snapshot-dir", "the directory to save in");
+    refuse_argument("--snapshot-every", "no --snapshot-dir", "the directory to save in");
   if (x.keep && !saves)
-    bad_usage("--keep", "no --snapshot-dir", "the directory to keep them in");
+    refuse_argument("--keep", "no --snapshot-dir", "the directory to keep them in");
   if (!x.allow.empty() && !x.resume)
-    bad_usage("--allow", "no --resume",
-              "--resume: only a resumed job can differ from its snapshot");
+    refuse_argument("--allow", "no --resume",
+                    "--resume: only a resumed job can differ from its snapshot");
   if (x.allow_older && !x.resume)
-    bad_usage("--allow-older", "no --resume", "--resume: only a resumed job takes a snapshot set");
+    refuse_argument("--allow-older", "no --resume",
+                    "--resume: only a resumed job takes a snapshot set");
 }
 
 void check_cluster(const run_options& x) {
   const auto needs = [&](const char* option, bool is_set) {
     if (is_set && x.cluster.empty())
-      bad_usage(option, "no --cluster", "the coordinator's address");
+      refuse_argument(option, "no --cluster", "the coordinator's address");
   };
   needs("--state", !x.state_dir.empty());
   needs("--on-rank-loss", x.comes_back_alone);
@@ -183,27 +184,28 @@ void check_cluster(const run_options& x) {
   if (x.cluster.empty())
     return;
   if (x.run_ahead && !x.comes_back_alone)
-    bad_usage("--run-ahead", "no --on-rank-loss alone", "it");
+    refuse_argument("--run-ahead", "no --on-rank-loss alone", "it");
   if (!x.elastic.empty() && (x.rank || x.world_size != 1))
-    bad_usage("--elastic", "a rank or a world size", "neither: the coordinator gives them");
+    refuse_argument("--elastic", "a rank or a world size", "neither: the coordinator gives them");
   if (!x.elastic.empty() && x.comes_back_alone)
-    bad_usage("--elastic", "--on-rank-loss alone", "back: ranks have no numbers to come back to");
+    refuse_argument("--elastic", "--on-rank-loss alone",
+                    "back: ranks have no numbers to come back to");
   if (x.order.epoch != 0)
-    bad_usage("--epoch", "--cluster", "an epoch of 0");
+    refuse_argument("--epoch", "--cluster", "an epoch of 0");
 }
 
 void check(const run_options& x) {
   check_cluster(x);
   if (x.rank && *x.rank >= x.world_size)
-    bad_usage("--rank", std::to_string(*x.rank),
-              "below the world size of " + std::to_string(x.world_size));
+    refuse_argument("--rank", std::to_string(*x.rank),
+                    "below the world size of " + std::to_string(x.world_size));
   check_snapshots(x);
   if (x.cluster.empty() && !x.rank && x.world_size > max_ranks_here)
-    bad_usage("--world-size", std::to_string(x.world_size) + " ranks in one process",
-              "at most " + std::to_string(max_ranks_here)
-                  + " there; --rank R runs one of them alone");
+    refuse_argument("--world-size", std::to_string(x.world_size) + " ranks in one process",
+                    "at most " + std::to_string(max_ranks_here)
+                        + " there; --rank R runs one of them alone");
   if (x.workers == 0 && !x.resizes.empty())
-    bad_usage("--resize", "--workers 0", "at least one worker");
+    refuse_argument("--resize", "--workers 0", "at least one worker");
 }
 
 /// The default is a file next to the log, if that is a file.
@@ -226,9 +228,10 @@ void check_fault_workers(const training_settings& x) {
     workers = std::max(workers, resize.workers);
   const auto check = [&](std::size_t worker) {
     if (worker >= workers && !(worker == 0 && x.loader.workers == 0))
-      bad_usage("--fault", "worker " + std::to_string(worker),
-                workers == 0 ? "worker 0, the trainer's thread"
-                             : "0 .. " + std::to_string(workers - 1) + ", the workers of a rank");
+      refuse_argument("--fault", "worker " + std::to_string(worker),
+                      workers == 0
+                          ? "worker 0, the trainer's thread"
+                          : "0 .. " + std::to_string(workers - 1) + ", the workers of a rank");
   };
   if (!x.loader.fault)
     return;
@@ -258,7 +261,7 @@ cluster cluster_of(const run_options& x) {
     const auto least = parse_number(parts.front());
     const auto most = parse_number(parts.back());
     if (parts.size() != 2 || !least || !most || *least == 0 || *least > *most || *most > max_ranks)
-      bad_usage("--elastic", "\"" + x.elastic + "\"", "MIN:MAX, two numbers of ranks");
+      refuse_argument("--elastic", "\"" + x.elastic + "\"", "MIN:MAX, two numbers of ranks");
     to.rank.reset();
     to.world_size.reset();
     to.least_ranks = *least;
@@ -312,7 +315,8 @@ training_settings::resize parse_resize(const std::string& text) {
   auto step = parse_number(parts.front());
   auto workers = parse_number(parts.back());
   if (parts.size() != 2 || !step || !workers || *workers == 0 || *workers > max_workers)
-    bad_usage("--resize", "\"" + text + "\"", "STEP:N, N of 1 .. " + std::to_string(max_workers));
+    refuse_argument("--resize", "\"" + text + "\"",
+                    "STEP:N, N of 1 .. " + std::to_string(max_workers));
   return {*step, *workers};
 }
 
@@ -321,14 +325,14 @@ step_range parse_steps(const std::string& text) {
   const auto first = parse_number(text.substr(0, dots));
   const auto last = parse_number(text.substr(std::min(dots + 2, text.size())));
   if (!first || !last || *first > *last)
-    bad_usage("--leave-out", "\"" + text + "\"", "A..B, two steps of the job, A not above B");
+    refuse_argument("--leave-out", "\"" + text + "\"", "A..B, two steps of the job, A not above B");
   return {*first, *last};
 }
 
 void parse_fault(const std::string& text, fault_drill& to) {
   auto refuse = [&] {
-    bad_usage("--fault", "\"" + text + "\"",
-              "slow:WORKER,MS, throw:POSITION or die:WORKER,POSITION");
+    refuse_argument("--fault", "\"" + text + "\"",
+                    "slow:WORKER,MS, throw:POSITION or die:WORKER,POSITION");
   };
   auto colon = std::min(text.find(':'), text.size());
   auto kind = text.substr(0, colon);
@@ -376,11 +380,11 @@ void check_length(const run_options& x, const pipeline& job) {
   if (end_of(job) != epoch_end::cycle)
     return;
   if (x.epochs)
-    bad_usage("--epochs", std::to_string(*x.epochs) + ", and a pipeline of one endless epoch",
-              "--steps");
+    refuse_argument("--epochs", std::to_string(*x.epochs) + ", and a pipeline of one endless epoch",
+                    "--steps");
   if (x.steps == UINT64_MAX)
-    bad_usage("--steps", "none, and a pipeline of one endless epoch",
-              "the number of steps after which the job ends");
+    refuse_argument("--steps", "none, and a pipeline of one endless epoch",
+                    "the number of steps after which the job ends");
 }
 
 bool belongs_to_other_rank(std::string_view entry, const run_options& x) {

@@ -37,9 +37,7 @@ std::string in_percent(double share) {
 }
 
 std::string text_of(const mix_counts& mix, const mixed_input& x) {
-  std::string text;
-  append_utf8(x.name, text);
-  text += ": " + in_percent(share_of(mix, x));
+  auto text = as_utf8(x.name) + ": " + in_percent(share_of(mix, x));
   if (!mix.cost.empty())
     text += " of " + mix.cost;
   if (has_weights(mix))
@@ -96,15 +94,12 @@ nlohmann::json mixes_to_json(const std::vector<mix_counts>& mixes) {
   auto list = nlohmann::json::array();
   for (const auto& mix : mixes) {
     auto inputs = nlohmann::json::array();
-    for (const auto& x : mix.inputs) {
-      std::string name;
-      append_utf8(x.name, name);
-      inputs.push_back({{"name", name},
+    for (const auto& x : mix.inputs)
+      inputs.push_back({{"name", as_utf8(x.name)},
                         {"share", share_of(mix, x)},
                         {"weight", x.weight},
                         {"samples", x.samples},
                         {"cost", x.cost}});
-    }
     list.push_back({{"cost", mix.cost}, {"inputs", inputs}});
   }
   return list;

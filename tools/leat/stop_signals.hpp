@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 
 #include <atomic>
@@ -14,14 +15,12 @@ namespace leat::command {
 /// once, with exit code 128 plus its number. Signals that the process was started to ignore stay
 /// ignored (a job in the background of a script). Create it before any other thread of the job: all
 /// threads inherit the mask that leaves these signals to its thread.
-class stop_signals {
+class stop_signals : not_copied {
 public:
   /// `first` is called at most once, with the signal. Throws `errc::no_resources`, `errc::io`.
   explicit stop_signals(std::function<void(int)> first);
   /// Later signals end the process as usual.
   ~stop_signals();
-  stop_signals(const stop_signals&) = delete;
-  stop_signals& operator=(const stop_signals&) = delete;
 
   /// The first signal received; 0: none.
   int caught() const noexcept { return caught_.load(); }

@@ -1,7 +1,6 @@
 #include "tools/leat/token_field.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <string_view>
 
 namespace leat::command {

@@ -1,11 +1,10 @@
-#include "tools/leat/tokens.hpp"
-
 #include <leat/functions.hpp>
 #include <leat/loader.hpp>
 #include <leat/pipeline.hpp>
 
 #include "tools/leat/data_arguments.hpp"
 #include "tools/leat/output.hpp"
+#include "tools/leat/subcommands.hpp"
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,7 @@
 #include "tools/leat/training_job.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
+
 #include <leat/pipeline_facts.hpp>
 #include <leat/snapshot.hpp>
 
@@ -148,8 +150,7 @@ void training_job::end() {
   if (settings_.is_clustered() && is_to_stop_)
     return; // the others continue, so there is no set of all ranks at this step
   if (settings_.is_clustered() && ranks_.front().next())
-    throw error(errc::invalid_argument,
-                {.stage = "run", .got = "a batch after the last step", .needed = "none"});
+    refuse_argument("run", "a batch after the last step", "none");
   if (!settings_.snapshot_dir.empty() && saved_ != progress_.global_step)
     save();
   for (auto& x : ranks_.loaders())

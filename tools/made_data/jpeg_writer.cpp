@@ -6,7 +6,6 @@
 
 #include <array>
 #include <csetjmp>
-#include <cstdio>
 #include <cstdlib>
 
 namespace leat {

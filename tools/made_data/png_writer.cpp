@@ -1,8 +1,7 @@
 #include "tools/made_data/png_writer.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/storage/durable_file.hpp"
-
-#include <leat/error.hpp>
 
 #include <png.h>
 
@@ -14,11 +13,9 @@ namespace leat {
 void write_png(const std::filesystem::path& path, std::size_t width, std::size_t height,
                std::span<const std::uint8_t> rgb) {
   if (rgb.empty() || rgb.size() != width * height * 3)
-    throw error(errc::invalid_argument,
-                {.stage = "write_png",
-                 .file = path.string(),
-                 .got = std::to_string(rgb.size()) + " bytes",
-                 .needed = std::to_string(width) + " x " + std::to_string(height) + " x 3"});
+    throw_file_error(errc::invalid_argument, "write_png", path.string(),
+                     std::to_string(rgb.size()) + " bytes",
+                     std::to_string(width) + " x " + std::to_string(height) + " x 3");
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   image.width = static_cast<png_uint_32>(width);

@@ -13,7 +13,8 @@ void paste(const rgb_image& tile, rgb_image& sheet, std::size_t left, std::size_
 
 } // namespace
 
-rgb_image contact_sheet(std::span<const rgb_image> tiles, std::size_t columns, std::size_t gap) {
+rgb_image contact_sheet(std::span<const rgb_image> tiles, std::size_t columns, std::size_t gap,
+                        std::uint8_t background) {
   std::size_t width = 0;
   std::size_t height = 0;
   for (const auto& tile : tiles) {
@@ -21,7 +22,7 @@ rgb_image contact_sheet(std::span<const rgb_image> tiles, std::size_t columns, s
     height = std::max(height, tile.height);
   }
   const std::size_t rows = (tiles.size() + columns - 1) / columns;
-  rgb_image sheet(columns * (width + gap) + gap, rows * (height + gap) + gap, 255);
+  rgb_image sheet(columns * (width + gap) + gap, rows * (height + gap) + gap, background);
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     const std::size_t left = gap + i % columns * (width + gap) + (width - tiles[i].width) / 2;
     const std::size_t top = gap + i / columns * (height + gap) + (height - tiles[i].height) / 2;

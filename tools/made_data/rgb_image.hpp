@@ -21,8 +21,10 @@ struct rgb_image {
   std::vector<std::uint8_t> pixels;
 };
 
-/// Lays tiles out on white, row by row, `columns` (at least 1) in a row and `gap` pixels around
-/// each. Cells have the size of the widest and the highest tile; smaller tiles stand in the middle.
-rgb_image contact_sheet(std::span<const rgb_image> tiles, std::size_t columns, std::size_t gap);
+/// Lays tiles out row by row, `columns` (at least 1) in a row and `gap` pixels around each, on
+/// white or another grey. Cells have the size of the widest and the highest tile; smaller tiles
+/// stand in the middle.
+rgb_image contact_sheet(std::span<const rgb_image> tiles, std::size_t columns, std::size_t gap,
+                        std::uint8_t background = 255);
 
 } // namespace leat

@@ -1,6 +1,7 @@
 #include "tools/made_data/synthetic_photos.hpp"
 
-#include <leat/error.hpp>
+#include "runtime/base/error_in_flight.hpp"
+
 #include <leat/rng.hpp>
 
 #include "tools/made_data/jpeg_writer.hpp"
@@ -36,9 +37,8 @@ std::string shard_name(std::uint64_t shard) {
 
 void check_range(const char* field, std::uint64_t got, std::uint64_t highest) {
   if (got < 1 || got > highest)
-    throw error(errc::invalid_argument, {.stage = "make_synthetic_data",
-                                         .got = std::string(field) + " = " + std::to_string(got),
-                                         .needed = "1 to " + std::to_string(highest)});
+    refuse_argument("make_synthetic_data", std::string(field) + " = " + std::to_string(got),
+                    "1 to " + std::to_string(highest));
 }
 
 [[noreturn]] void throw_io(const fs::path& path, const std::error_code& failure) {
@@ -58,11 +58,9 @@ void prepare(const fs::path& directory, std::uint64_t shards) {
   for (const auto& entry : fs::directory_iterator(directory)) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with("train-") && name.ends_with(".tar") && !ours.contains(name))
-      throw error(errc::invalid_argument,
-                  {.stage = "make_synthetic_data",
-                   .file = entry.path().string(),
-                   .got = "a shard that is not of " + std::to_string(shards),
-                   .needed = "a directory without other shards"});
+      throw_file_error(errc::invalid_argument, "make_synthetic_data", entry.path().string(),
+                       "a shard that is not of " + std::to_string(shards),
+                       "a directory without other shards");
   }
 }
 

@@ -1,8 +1,7 @@
 #include "tools/made_data/tar_writer.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/system_words.hpp"
-
-#include <leat/error.hpp>
 
 #include <array>
 #include <cerrno>
@@ -76,15 +75,11 @@ private:
 
 void check_member(const std::filesystem::path& path, std::string_view name, std::uint64_t size) {
   if (name.empty() || name.size() > name_field.length)
-    throw error(errc::invalid_argument, {.stage = "tar_writer",
-                                         .file = path.string(),
-                                         .got = "member name '" + std::string(name) + "'",
-                                         .needed = "1 to 100 bytes"});
+    throw_file_error(errc::invalid_argument, "tar_writer", path.string(),
+                     "member name '" + std::string(name) + "'", "1 to 100 bytes");
   if (size >= size_limit)
-    throw error(errc::invalid_argument, {.stage = "tar_writer",
-                                         .file = path.string(),
-                                         .got = std::to_string(size) + " bytes",
-                                         .needed = "less than 8 GiB"});
+    throw_file_error(errc::invalid_argument, "tar_writer", path.string(),
+                     std::to_string(size) + " bytes", "less than 8 GiB");
 }
 
 } // namespace

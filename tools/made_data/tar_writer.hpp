@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -11,13 +13,11 @@ namespace leat {
 /// Writes a tar file of plain members (POSIX ustar). The bytes depend on names and contents alone:
 /// time 0, owner 0, mode 0644.
 /// The file appears under its name with finish(); until then, and after a failure, not at all.
-class tar_writer {
+class tar_writer : not_copied {
 public:
   /// Throws `leat::error` (io), as all members do, with file and offset.
   explicit tar_writer(std::filesystem::path path);
   ~tar_writer();
-  tar_writer(const tar_writer&) = delete;
-  tar_writer& operator=(const tar_writer&) = delete;
 
   /// Appends a member. `name`: 1 to 100 bytes; `content`: less than 8 GiB. Throws `leat::error`
   /// (invalid_argument, io).

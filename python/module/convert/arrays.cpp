@@ -1,6 +1,6 @@
 #include "python/module/convert/arrays.hpp"
 
-#include <leat/error.hpp>
+#include "runtime/base/error_in_flight.hpp"
 
 #include <algorithm>
 #include <string>
@@ -65,10 +65,8 @@ dtype dtype_of_array(const any_array& x) {
   for (std::size_t i = 0; i < codes.size(); ++i)
     if (dlpack_type(static_cast<dtype>(i)) == type)
       return static_cast<dtype>(i);
-  throw error(errc::invalid_argument,
-              {.stage = "sample",
-               .got = "an array of " + name_of(type) + ", a type that leat does not have",
-               .needed = "integers of 8 to 64 bits, float16, bfloat16, float32 or float64"});
+  refuse_argument("sample", "an array of " + name_of(type) + ", a type that leat does not have",
+                  "integers of 8 to 64 bits, float16, bfloat16, float32 or float64");
 }
 
 nb::object as_numpy(const lent_memory& x) {

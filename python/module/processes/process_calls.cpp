@@ -1,9 +1,8 @@
 #include "python/module/processes/process_calls.hpp"
 
-#include <leat/error.hpp>
+#include "runtime/base/error_in_flight.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace leat::python {
 
@@ -67,9 +66,8 @@ std::string_view call_reader::text() {
 
 std::span<const std::byte> call_reader::take(std::size_t size) {
   if (size > rest_.size())
-    throw error(errc::worker_lost, {.stage = "processes",
-                                    .got = "torn bytes from the process of a function",
-                                    .needed = "a function that leaves other memory alone"});
+    throw_error(errc::worker_lost, "processes", "torn bytes from the process of a function",
+                "a function that leaves other memory alone");
   const auto taken = rest_.first(size);
   rest_ = rest_.subspan(size);
   return taken;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <leat/bad_sample.hpp>
 #include <leat/sample.hpp>
 
@@ -111,12 +113,8 @@ private:
 };
 
 /// A call as the called process reads it.
-class received_call {
+class received_call : not_copied {
 public:
-  received_call() = default;
-  received_call(const received_call&) = delete;
-  received_call& operator=(const received_call&) = delete;
-
   /// Borrows from the bytes that it reads.
   void read(call_reader& from);
   /// Writes the fields as the function left them; of those that have not changed, only the names.

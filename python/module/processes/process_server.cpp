@@ -1,10 +1,9 @@
-#include "python/module/processes/process_server.hpp"
-
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
 
 #include "python/module/callables.hpp"
 #include "python/module/errors.hpp"
+#include "python/module/module.hpp"
 #include "python/module/processes/process_calls.hpp"
 #include "python/module/sample.hpp"
 #include "python/module/stages.hpp"

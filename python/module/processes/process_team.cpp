@@ -1,7 +1,8 @@
 #include "python/module/processes/process_team.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
+
 #include <leat/bad_sample.hpp>
-#include <leat/error.hpp>
 
 #include "python/module/callables.hpp"
 #include "python/module/convert/bytes.hpp"
@@ -45,9 +46,8 @@ auto with_python(const std::string& stage, Call call) {
     return call();
   } catch (nb::python_error& problem) {
     if (problem.matches(PyExc_OSError) || problem.matches(PyExc_MemoryError))
-      throw error(errc::no_resources, {.stage = stage,
-                                       .got = text_of(problem),
-                                       .needed = "a machine that lets processes begin"});
+      throw_error(errc::no_resources, stage, text_of(problem),
+                  "a machine that lets processes begin");
     if (problem.matches(PyExc_Exception))
       throw error(errc::worker_lost, {.stage = stage, .got = text_of(problem)});
     throw_through(problem);
@@ -78,7 +78,7 @@ void take_reply(call_reader& from, process_call& call) {
 }
 
 /// Calls that are being made by the processes of a team.
-class dealt_calls {
+class dealt_calls : not_copied {
 public:
   dealt_calls(process_team& team, std::uint64_t operation, std::span<process_call> calls)
       : team_(&team), operation_(operation), calls_(calls) {
@@ -96,8 +96,6 @@ public:
       team_->give_back(*x.in);
     }
   }
-  dealt_calls(const dealt_calls&) = delete;
-  dealt_calls& operator=(const dealt_calls&) = delete;
 
   void run() {
     if (calls_.empty())
@@ -153,9 +151,9 @@ private:
   void heed() {
     heed_signals();
     if (calls_.front().on->cancelled())
-      throw error(errc::interrupted, {.stage = team_->stage(),
-                                      .got = "the end of the loader, while a process has calls",
-                                      .needed = "none: what they make is not needed any more"});
+      throw_error(errc::interrupted, team_->stage(),
+                  "the end of the loader, while a process has calls",
+                  "none: what they make is not needed any more");
   }
 
   /// Called while it waits for a free process. Restarts the clock of this call: it does not hang,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/mutex.hpp"
 
 #include "python/module/processes/process_calls.hpp"
@@ -24,12 +25,10 @@ struct process_recipe {
 };
 
 /// A process that runs the functions of one stage. Used by one thread at a time.
-class function_process {
+class function_process : not_copied {
 public:
   explicit function_process(const process_recipe& recipe) noexcept : recipe_(&recipe) {}
   ~function_process();
-  function_process(const function_process&) = delete;
-  function_process& operator=(const function_process&) = delete;
 
   /// Starts the process if there is none, and sends it calls of an operation. Throws
   /// `errc::no_resources`, and `errc::worker_lost` for functions that cannot be sent.
@@ -69,11 +68,9 @@ private:
 };
 
 /// The processes of one stage, for all workers that use it. They start with the first call.
-class process_team {
+class process_team : not_copied {
 public:
   explicit process_team(process_recipe recipe);
-  process_team(const process_team&) = delete;
-  process_team& operator=(const process_team&) = delete;
 
   /// Makes these calls in several processes at once. A process that dies is replaced, and its calls
   /// are made again; for a call that kills two processes, throws `bad_sample` (function_error), or

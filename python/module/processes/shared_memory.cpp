@@ -1,6 +1,6 @@
 #include "python/module/processes/shared_memory.hpp"
 
-#include <leat/error.hpp>
+#include "runtime/base/error_in_flight.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -19,11 +19,10 @@ namespace {
 constexpr std::size_t smallest = std::size_t{1} << 16;
 
 [[noreturn]] void refuse(std::size_t size, int reason) {
-  throw error(errc::no_resources,
-              {.stage = "processes",
-               .got = std::to_string(size) + " bytes of memory for a process refused: "
-                      + std::generic_category().message(reason),
-               .needed = "more memory, fewer processes, or smaller samples"});
+  throw_error(errc::no_resources, "processes",
+              std::to_string(size) + " bytes of memory for a process refused: "
+                  + std::generic_category().message(reason),
+              "more memory, fewer processes, or smaller samples");
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -21,12 +23,10 @@ private:
 };
 
 /// Memory of a file that two processes map. One of them enlarges it, and sends the other its size.
-class shared_memory {
+class shared_memory : not_copied {
 public:
   explicit shared_memory(descriptor file) noexcept : file_(std::move(file)) {}
   ~shared_memory();
-  shared_memory(const shared_memory&) = delete;
-  shared_memory& operator=(const shared_memory&) = delete;
 
   /// Makes the file at least this large; its bytes may move. Throws `errc::no_resources`.
   void reserve(std::size_t size);

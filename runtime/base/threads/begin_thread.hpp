@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <functional>
 #include <string>
 #include <thread>
@@ -35,12 +37,9 @@ std::thread begin_thread(const std::string& stage, std::function<void()> run,
                          void (*touch)() noexcept = nullptr);
 
 /// Threads that the destructor joins.
-class joined_threads {
+class joined_threads : not_copied {
 public:
-  joined_threads() = default;
   ~joined_threads() { join(); }
-  joined_threads(const joined_threads&) = delete;
-  joined_threads& operator=(const joined_threads&) = delete;
 
   /// Begins one more; throws as begin_thread.
   void add(const std::string& stage, std::function<void()> run) {

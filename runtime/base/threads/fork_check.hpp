@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <cstdint>
 
 namespace leat {
@@ -19,12 +21,10 @@ private:
 };
 
 /// Lives as long as something that a fork would break: threads, and locks that they may hold.
-class fork_hazard {
+class fork_hazard : not_copied {
 public:
   fork_hazard() noexcept;
   ~fork_hazard();
-  fork_hazard(const fork_hazard&) = delete;
-  fork_hazard& operator=(const fork_hazard&) = delete;
 };
 
 /// True in the child of a fork during which a fork_hazard lived, and in all descendants of it.

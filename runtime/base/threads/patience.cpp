@@ -1,5 +1,6 @@
 #include "runtime/base/threads/patience.hpp"
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/begin_thread.hpp"
 #include "runtime/base/threads/gate.hpp"
 
@@ -22,24 +23,20 @@ thread_local patience* of_caller = nullptr;
 /// The flag of the team of threads in which this thread works, set once the caller has given up.
 thread_local std::atomic<bool>* given_up = nullptr;
 
-class team_scope {
+class team_scope : not_copied {
 public:
   explicit team_scope(std::atomic<bool>& stop) : outer_(std::exchange(given_up, &stop)) {}
   ~team_scope() { given_up = outer_; }
-  team_scope(const team_scope&) = delete;
-  team_scope& operator=(const team_scope&) = delete;
 
 private:
   std::atomic<bool>* outer_;
 };
 
 /// Replaces this thread's caller while it lives.
-class caller_scope {
+class caller_scope : not_copied {
 public:
   explicit caller_scope(patience* x) : inner_(std::exchange(of_caller, x)) {}
   ~caller_scope() { of_caller = inner_; }
-  caller_scope(const caller_scope&) = delete;
-  caller_scope& operator=(const caller_scope&) = delete;
 
 private:
   patience* inner_;

@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
-#include <span>
 #include <string>
 #include <string_view>
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/image/jpeg/jpeg_frame.hpp"
 
 #include <leat/bad_sample.hpp>
@@ -15,7 +16,7 @@ namespace leat {
 /// Wraps libjpeg-turbo in calls that return false instead of jumping: one image at a time, from
 /// `open` to `close`. After a false, `why` and `text` say what went wrong, and only `open` and
 /// `close` may follow.
-class jpeg_session {
+class jpeg_session : not_copied {
 public:
   /// A range of columns: of pixels, or of MCUs.
   struct columns {
@@ -25,8 +26,6 @@ public:
 
   jpeg_session();
   ~jpeg_session();
-  jpeg_session(const jpeg_session&) = delete;
-  jpeg_session& operator=(const jpeg_session&) = delete;
 
   /// Reads the headers, up to the first scan. `file` is borrowed until `close`.
   bool open(std::span<const std::byte> file);

@@ -33,23 +33,13 @@ public:
   }
 
   double number(double lowest, double highest) {
-    const auto& text = word();
-    double x = 0;
-    const auto* end = text.data() + text.size();
-    const auto [stop, failure] = std::from_chars(text.data(), end, x);
-    if (failure != std::errc{} || stop != end || !(x >= lowest && x <= highest))
-      refuse(text, "a number from " + number_text(lowest) + " to " + number_text(highest));
-    return x;
+    return read(lowest, highest,
+                "a number from " + number_text(lowest) + " to " + number_text(highest));
   }
 
   std::size_t extent(std::size_t lowest = 1) {
-    const auto& text = word();
-    std::size_t x = 0;
-    const auto* end = text.data() + text.size();
-    const auto [stop, failure] = std::from_chars(text.data(), end, x);
-    if (failure != std::errc{} || stop != end || x < lowest || x > max_extent)
-      refuse(text, std::to_string(lowest) + " to " + std::to_string(max_extent) + " pixels");
-    return x;
+    return read(lowest, max_extent,
+                std::to_string(lowest) + " to " + std::to_string(max_extent) + " pixels");
   }
 
   image_size size() {
@@ -94,6 +84,17 @@ public:
   }
 
 private:
+  template <class Number>
+  Number read(Number lowest, Number highest, const std::string& needed) {
+    const auto& text = word();
+    Number x{};
+    const auto* end = text.data() + text.size();
+    const auto [stop, failure] = std::from_chars(text.data(), end, x);
+    if (failure != std::errc{} || stop != end || !(x >= lowest && x <= highest))
+      refuse(text, needed);
+    return x;
+  }
+
   const image_transform& from_;
   const std::string& stage_;
   std::size_t next_ = 0;

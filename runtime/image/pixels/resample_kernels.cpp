@@ -3,7 +3,6 @@
 #include "runtime/image/pixels/axis_weights.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/image/pixels/resample_kernels.cpp"

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <leat/bad_sample.hpp>
 #include <leat/resize_plan.hpp>
 
@@ -13,12 +15,10 @@ namespace leat {
 /// Wraps libpng in calls that return false instead of jumping: one image at a time, from `open` to
 /// `close`. After a false, `why` and `text` say what went wrong, and only `open` and `close` may
 /// follow.
-class png_session {
+class png_session : not_copied {
 public:
   png_session();
   ~png_session();
-  png_session(const png_session&) = delete;
-  png_session& operator=(const png_session&) = delete;
 
   /// Reads what comes before the pixels. `file` is borrowed until `close`.
   bool open(std::span<const std::byte> file);

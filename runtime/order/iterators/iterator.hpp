@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/base/call_record.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/pass_number.hpp"
 #include "runtime/order/indexed_form.hpp"
 #include "runtime/sample/item.hpp"
@@ -130,12 +131,9 @@ struct lane_context {
 
 /// An operator at work in one lane and lap, with all operators below it: a plain iterator over
 /// items, without threads and payload. One thread at a time.
-class iterator {
+class iterator : not_copied {
 public:
-  iterator() = default;
   virtual ~iterator() = default;
-  iterator(const iterator&) = delete;
-  iterator& operator=(const iterator&) = delete;
 
   /// Appends the next item, or nothing if there is none. Throws `leat::error`; the iterator must
   /// not be used after that.
@@ -163,12 +161,9 @@ using restored_content = std::vector<restored_part>;
 
 /// An operator that only an iterator can order, with all operators below it: begins iterators, and
 /// makes samples of their items. Immutable, shared by all threads.
-class iterator_form {
+class iterator_form : not_copied {
 public:
-  iterator_form() = default;
   virtual ~iterator_form() = default;
-  iterator_form(const iterator_form&) = delete;
-  iterator_form& operator=(const iterator_form&) = delete;
 
   virtual std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const = 0;
 

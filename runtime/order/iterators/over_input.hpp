@@ -44,6 +44,22 @@ private:
 
 using over_items = over_input<iterator_form>;
 
+/// One whose items are those of its input, each after a number.
+template <class Input>
+class over_numbered : public over_input<Input> {
+public:
+  using over_input<Input>::over_input;
+
+  void recall(item_reader& from, restored_content& to) const override {
+    from.number();
+    over_input<Input>::recall(from, to);
+  }
+  stored_objects* locate(item_reader& from, std::vector<extent>& into) const override {
+    from.number();
+    return over_input<Input>::locate(from, into);
+  }
+};
+
 /// An iterator over that of its one input.
 class iterator_over : public iterator {
 public:

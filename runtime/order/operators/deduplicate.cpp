@@ -133,11 +133,10 @@ public:
 private:
   void keep(std::uint64_t key) {
     if (kind_ == deduplicate_kind::set && keys_.is_full())
-      throw error(errc::invalid_argument,
-                  {.stage = "deduplicate",
-                   .got = "more than " + std::to_string(capacity_) + " different samples in lane "
+      refuse_argument("deduplicate",
+                      "more than " + std::to_string(capacity_) + " different samples in lane "
                           + std::to_string(lane_.lane),
-                   .needed = "more keys, or kind=\"window\", which forgets the oldest ones"});
+                      "more keys, or kind=\"window\", which forgets the oldest ones");
     keys_.add(key);
   }
 

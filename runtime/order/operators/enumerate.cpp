@@ -51,10 +51,10 @@ public:
   }
 };
 
-class enumerated_form final : public over_items {
+class enumerated_form final : public over_numbered<iterator_form> {
 public:
   enumerated_form(iterator_form_ptr input, std::string field)
-      : over_items(std::move(input)), field_(std::move(field)) {}
+      : over_numbered(std::move(input)), field_(std::move(field)) {}
 
   std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
     return std::make_unique<enumerated_iterator>(input().begin(lane, g), lane);
@@ -62,22 +62,14 @@ public:
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
                      sample_maker& with) const override {
     const auto number = at.lane + from.number(most_numbers_of_lane(at.lanes), "number") * at.lanes;
-    const auto sample_key = over_items::make(from, at, into, with);
+    const auto sample_key = over_numbered::make(from, at, into, with);
     into.set(field_, static_cast<std::int64_t>(number));
     return sample_key;
   }
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
                  std::string& to) const override {
     from.number();
-    over_items::append_id(from, at, orders, to);
-  }
-  void recall(item_reader& from, restored_content& to) const override {
-    from.number();
-    over_items::recall(from, to);
-  }
-  stored_objects* locate(item_reader& from, std::vector<extent>& into) const override {
-    from.number();
-    return over_items::locate(from, into);
+    over_numbered::append_id(from, at, orders, to);
   }
 
 private:

@@ -117,10 +117,10 @@ private:
 };
 
 template <class Input>
-class children_form : public over_input<Input> {
+class children_form : public over_numbered<Input> {
 public:
   children_form(std::shared_ptr<const Input> input, std::size_t number)
-      : over_input<Input>(std::move(input)), number_(number) {}
+      : over_numbered<Input>(std::move(input)), number_(number) {}
 
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
                      sample_maker& with) const override {
@@ -138,14 +138,6 @@ public:
     const auto child = from.number();
     over_input<Input>::append_id(from, at, orders, to);
     to += '#' + std::to_string(child);
-  }
-  void recall(item_reader& from, restored_content& to) const override {
-    from.number();
-    over_input<Input>::recall(from, to);
-  }
-  stored_objects* locate(item_reader& from, std::vector<extent>& into) const override {
-    from.number();
-    return over_input<Input>::locate(from, into);
   }
 
 private:

@@ -8,7 +8,6 @@
 #include "runtime/order/order.hpp"
 
 #include <cstdint>
-#include <memory>
 #include <utility>
 
 namespace leat {

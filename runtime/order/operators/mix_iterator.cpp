@@ -1,6 +1,6 @@
 #include "runtime/order/operators/mix_iterator.hpp"
 
-#include <leat/error.hpp>
+#include "runtime/base/error_in_flight.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -39,20 +39,18 @@ public:
   /// Called when an input that is to begin again has ended. Throws if it gave nothing.
   void end_repetition() const {
     if (given_ == 0)
-      throw error(errc::empty_epoch,
-                  {.stage = "mix",
-                   .got = "nothing from input " + std::to_string(number_) + " in repetition "
-                          + std::to_string(repetition_) + " in lane " + std::to_string(lane_.lane),
-                   .needed = "at least one item in each, to begin again"});
+      throw_error(errc::empty_epoch, "mix",
+                  "nothing from input " + std::to_string(number_) + " in repetition "
+                      + std::to_string(repetition_) + " in lane " + std::to_string(lane_.lane),
+                  "at least one item in each, to begin again");
   }
 
   void begin_again() {
     if (repetition_ + 1 == max_mix_repetitions)
-      throw error(errc::empty_epoch,
-                  {.stage = "mix",
-                   .got = "2^32 repetitions of input " + std::to_string(number_) + " in lane "
-                          + std::to_string(lane_.lane),
-                   .needed = "fewer: weights that fit the inputs' lengths better"});
+      throw_error(errc::empty_epoch, "mix",
+                  "2^32 repetitions of input " + std::to_string(number_) + " in lane "
+                      + std::to_string(lane_.lane),
+                  "fewer: weights that fit the inputs' lengths better");
     ++repetition_;
     begin();
   }

@@ -202,7 +202,7 @@ probe_result probe_document(const pack_plan& plan, const sample& x) {
     throw bad_sample(cause::wrong_shape,
                      "got " + to_string(layout) + ", a pack needs rank 1 or bytes");
   const auto elements = x.bytes(plan.field).size() / size_of(layout.type);
-  const auto size = elements + plan.delimiter.size();
+  const auto size = elements + plan.delimiters();
   if (size > longest_pack)
     throw bad_sample(cause::too_large, "a document of " + std::to_string(size)
                                            + " elements; they are numbered up to "
@@ -213,27 +213,6 @@ probe_result probe_document(const pack_plan& plan, const sample& x) {
                                            + ": cut=\"above\" cuts only those, split=true cuts "
                                              "wherever a pack is full, truncate@1 shortens");
   return {.number = size};
-}
-
-iterator_form_ptr build_pack(const operator_node& x, const surroundings& at,
-                             iterator_planner& planner) {
-  pack_plan plan{.field = x.get<std::string>("field"),
-                 .length = x.get<std::uint64_t>("length"),
-                 .bins = x.get<std::uint64_t>("bins"),
-                 .split = x.get<bool>("split"),
-                 .delimiter = x.get<std::vector<std::uint64_t>>("delimiter"),
-                 .pad = x.get<std::uint64_t>("pad"),
-                 .fit = value_of(x, "fit", pack_fits),
-                 .cut = value_of(x, "cut", pack_cuts),
-                 .labels = x.get<bool>("labels"),
-                 .ignore_index = static_cast<std::int64_t>(x.get<double>("ignore_index")),
-                 .cu_seqlens = x.get<bool>("cu_seqlens"),
-                 .segment = x.get<bool>("segment"),
-                 .offset = x.get<bool>("offset"),
-                 .side = planner.common().add_side_samples(1)};
-  auto input = planner.build_edge(
-      x, at, [plan](sample& s, sample_maker&) { return probe_document(plan, s); }, plan.field);
-  return std::make_shared<pack_form>(std::move(input), std::move(plan));
 }
 
 /// An option whose list has one value or none.
@@ -255,19 +234,34 @@ std::int64_t whole_number(const operator_node& call, const std::string& option) 
   return static_cast<std::int64_t>(x);
 }
 
+pack_options options_of(const operator_node& x) {
+  return {.bins = x.get<std::uint64_t>("bins"),
+          .split = x.get<bool>("split"),
+          .delimiter = at_most_one(x, "delimiter"),
+          .pad = x.get<std::uint64_t>("pad"),
+          .fit = value_of(x, "fit", pack_fits),
+          .cut = value_of(x, "cut", pack_cuts),
+          .labels = x.get<bool>("labels"),
+          .ignore_index = whole_number(x, "ignore_index"),
+          .cu_seqlens = x.get<bool>("cu_seqlens"),
+          .segment = x.get<bool>("segment"),
+          .offset = x.get<bool>("offset")};
+}
+
+iterator_form_ptr build_pack(const operator_node& x, const surroundings& at,
+                             iterator_planner& planner) {
+  pack_plan plan{options_of(x)};
+  plan.field = x.get<std::string>("field");
+  plan.length = x.get<std::uint64_t>("length");
+  plan.side = planner.common().add_side_samples(1);
+  auto input = planner.build_edge(
+      x, at, [plan](sample& s, sample_maker&) { return probe_document(plan, s); }, plan.field);
+  return std::make_shared<pack_form>(std::move(input), std::move(plan));
+}
+
 pipeline make_pack(const operator_node& call, const std::vector<pipeline>& on) {
   return on[0].pack(call.get<std::string>("field"), call.get<std::uint64_t>("length"),
-                    {.bins = call.get<std::uint64_t>("bins"),
-                     .split = call.get<bool>("split"),
-                     .delimiter = at_most_one(call, "delimiter"),
-                     .pad = call.get<std::uint64_t>("pad"),
-                     .fit = value_of(call, "fit", pack_fits),
-                     .cut = value_of(call, "cut", pack_cuts),
-                     .labels = call.get<bool>("labels"),
-                     .ignore_index = whole_number(call, "ignore_index"),
-                     .cu_seqlens = call.get<bool>("cu_seqlens"),
-                     .segment = call.get<bool>("segment"),
-                     .offset = call.get<bool>("offset")});
+                    options_of(call));
 }
 
 } // namespace

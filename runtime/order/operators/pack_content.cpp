@@ -76,15 +76,15 @@ void pack_content::add(const sample& document, std::uint64_t first,
                                              + to_string(layout) + " in one pack");
   const auto bytes = document.bytes(plan_.field);
   const auto elements = bytes.size() / width_;
-  const auto end = last.value_or(elements + plan_.delimiter.size());
-  if (end > elements + plan_.delimiter.size() || end - first > plan_.length - filled_)
+  const auto end = last.value_or(elements + plan_.delimiters());
+  if (end > elements + plan_.delimiters() || end - first > plan_.length - filled_)
     throw bad_sample(cause::too_large, "a document of " + std::to_string(elements)
                                            + " elements; a pack has "
                                            + std::to_string(plan_.length));
   const auto copied = std::min<std::uint64_t>(end, elements) - std::min(first, elements);
   if (copied > 0)
     std::memcpy(data_ + filled_ * width_, bytes.data() + first * width_, copied * width_);
-  if (end > elements && !plan_.delimiter.empty())
+  if (end > elements && plan_.delimiter)
     put(filled_ + copied, delimiter_);
   if (labels_)
     label(bytes, first, end);
@@ -137,8 +137,8 @@ void pack_content::begin(dtype type) {
   width_ = size_of(type);
   // Checked whether or not this pack needs padding: so all packs of a kind are good, or none.
   pad_ = element_bytes(plan_.pad, type, plan_.field);
-  if (!plan_.delimiter.empty())
-    delimiter_ = element_bytes(plan_.delimiter.front(), type, plan_.field);
+  if (plan_.delimiter)
+    delimiter_ = element_bytes(*plan_.delimiter, type, plan_.field);
   if (plan_.labels)
     check_labels(type);
   // All at once: to fill the first fields takes long where there is no room for the others.
@@ -175,7 +175,7 @@ void pack_content::label(std::span<const std::byte> document, std::uint64_t firs
     for (auto next = first + 1; next <= end; ++next)
       if (next < elements)
         *to++ = label_of(document.data() + next * sizeof(type));
-      else if (next == elements && !plan_.delimiter.empty())
+      else if (next == elements && plan_.delimiter)
         *to++ = label_of(delimiter_.data());
       else
         *to++ = plan_.ignore_index;

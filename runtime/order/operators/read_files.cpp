@@ -10,8 +10,9 @@
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/lines/json_types.hpp"
+#include "runtime/sources/lines/line_source.hpp"
 #include "runtime/sources/named_files.hpp"
-#include "runtime/sources/open_stream.hpp"
+#include "runtime/sources/tar/tar_stream_source.hpp"
 #include "runtime/storage/stream_files.hpp"
 
 #include <array>
@@ -200,6 +201,16 @@ private:
   std::size_t source_;
   mutable recalled_records recalls_;
 };
+
+/// The files as a stream of this format, one unit each; `types` are of JSON.
+std::shared_ptr<const stream_source> open_stream(file_format format, file_set files,
+                                                 const json_types& types) {
+  if (format == file_format::tar)
+    return std::make_shared<const tar_stream_source>(std::move(files));
+  const auto is_json = format == file_format::json_lines;
+  return std::make_shared<const line_source>(is_json ? "json_lines" : "lines", std::move(files), 1,
+                                             is_json ? json_object_lines(types) : text_lines());
+}
 
 field_names fields_of_format(const operator_node& x, std::vector<field_names>&) {
   return x.get<std::string>("format") == "lines" ? field_names{"text"} : field_names{};

@@ -1,9 +1,8 @@
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/order/iterator_planner.hpp"
 #include "runtime/order/iterators/over_input.hpp"
 #include "runtime/pipeline/operator_type.hpp"
-
-#include <leat/error.hpp>
 
 #include <string>
 
@@ -80,11 +79,10 @@ private:
   /// Throws if there are too many of them: the search would practically never end.
   void count_if_empty() {
     if (!gave_ && ++empty_ == max_empty_passes)
-      throw error(errc::empty_epoch,
-                  {.stage = "repeat",
-                   .got = "nothing in " + std::to_string(empty_)
-                          + " consecutive repetitions in lane " + std::to_string(lane_.lane),
-                   .needed = "an item from time to time, or fewer repetitions"});
+      throw_error(errc::empty_epoch, "repeat",
+                  "nothing in " + std::to_string(empty_) + " consecutive repetitions in lane "
+                      + std::to_string(lane_.lane),
+                  "an item from time to time, or fewer repetitions");
     gave_ = false;
   }
 
@@ -100,29 +98,21 @@ private:
   std::unique_ptr<iterator> now_;
 };
 
-class repeat_form final : public over_items {
+class repeat_form final : public over_numbered<iterator_form> {
 public:
   repeat_form(iterator_form_ptr input, std::uint64_t times)
-      : over_items(std::move(input)), times_(times) {}
+      : over_numbered(std::move(input)), times_(times) {}
 
   std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
     return std::make_unique<repeat_iterator>(input(), times_, lane, g);
   }
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
                      sample_maker& with) const override {
-    return over_items::make(from, inside(from, at), into, with);
+    return over_numbered::make(from, inside(from, at), into, with);
   }
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
                  std::string& to) const override {
-    over_items::append_id(from, inside(from, at), orders, to);
-  }
-  void recall(item_reader& from, restored_content& to) const override {
-    from.number();
-    over_items::recall(from, to);
-  }
-  stored_objects* locate(item_reader& from, std::vector<extent>& into) const override {
-    from.number();
-    return over_items::locate(from, into);
+    over_numbered::append_id(from, inside(from, at), orders, to);
   }
 
 private:

@@ -2,7 +2,6 @@
 #include "runtime/order/order_cache.hpp"
 #include "runtime/order/sample_maker.hpp"
 #include "runtime/pipeline/operator_type.hpp"
-#include "runtime/pipeline/pipeline_facts.hpp"
 
 #include <leat/source.hpp>
 

@@ -7,7 +7,6 @@
 #include "runtime/pipeline/operator_type.hpp"
 
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

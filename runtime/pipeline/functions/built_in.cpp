@@ -4,7 +4,6 @@
 #include "runtime/image/pixels/image_chain.hpp"
 #include "runtime/pipeline/functions/function_text.hpp"
 #include "runtime/pipeline/functions/percent_text.hpp"
-#include "runtime/pipeline/functions/sentencepiece.hpp"
 
 #include <leat/function_types.hpp>
 

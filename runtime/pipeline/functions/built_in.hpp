@@ -1,9 +1,11 @@
 #pragma once
 
+#include <leat/functions.hpp>
 #include <leat/pipeline.hpp>
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace leat {
@@ -21,5 +23,9 @@ stage_makers<map_stage> built_in_maps();
 stage_makers<filter_stage> built_in_predicates();
 stage_makers<flat_map_stage> built_in_flat_maps();
 stage_makers<scan_stage> built_in_scans();
+
+/// As `sentencepiece`; also refuses a model whose hash is not this one, if one is given.
+map_stage sentencepiece_of_hash(const std::string& path, const std::optional<std::string>& hash,
+                                sentencepiece_options options);
 
 } // namespace leat

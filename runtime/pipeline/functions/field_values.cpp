@@ -6,7 +6,6 @@
 
 #include <leat/bad_sample.hpp>
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 #include <type_traits>

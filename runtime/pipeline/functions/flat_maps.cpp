@@ -1,7 +1,7 @@
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/pipeline/functions/function_text.hpp"
 
-#include <leat/error.hpp>
 #include <leat/functions.hpp>
 
 #include <algorithm>
@@ -13,9 +13,8 @@ namespace {
 
 /// Only a forged snapshot has numbers beyond those that were counted.
 [[noreturn]] void no_child(const char* stage, std::uint64_t number) {
-  throw error(errc::bad_snapshot, {.stage = stage,
-                                   .got = "child " + std::to_string(number),
-                                   .needed = "one of those that the sample has"});
+  throw_error(errc::bad_snapshot, stage, "child " + std::to_string(number),
+              "one of those that the sample has");
 }
 
 /// Part `number` of a text that is cut at each `at`.

@@ -1,3 +1,4 @@
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/number_text.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/base/utf8.hpp"
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -46,8 +46,7 @@ const std::string& choose(const std::vector<std::string>& names, const sample& f
 void require(bool good, const char* stage, const char* option, const std::string& got,
              const char* needed) {
   if (!good)
-    throw error(errc::invalid_argument,
-                {.stage = stage, .got = std::string{option} + " " + got, .needed = needed});
+    refuse_argument(stage, std::string{option} + " " + got, needed);
 }
 
 void check_names(const std::string& field, const char* stage) {
@@ -87,10 +86,7 @@ map_stage image_stage(const char* stage, std::string parameters, const std::stri
 
 template <class T, std::size_t N>
 std::string list_text(const std::array<T, N>& xs) {
-  std::string result;
-  for (const auto& x : xs)
-    result += (result.empty() ? "" : ",") + number_text(x);
-  return result;
+  return listed(xs, number_text<T>, ",");
 }
 
 std::string common_text(const std::string& field, const image_options& x) {
@@ -142,9 +138,7 @@ std::string quoted(std::string_view text) {
   auto end = std::min<std::size_t>(text.size(), 40);
   while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
     --end;
-  std::string result = "\"";
-  append_utf8(text.substr(0, end), result);
-  return result + '"';
+  return '"' + as_utf8(text.substr(0, end)) + '"';
 }
 
 std::int64_t parse_int(std::string_view text) {

@@ -1,6 +1,5 @@
 #include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/pipeline/functions/function_text.hpp"
-#include "runtime/pipeline/functions/percent_text.hpp"
 
 #include <leat/functions.hpp>
 

@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <cstddef>
-#include <system_error>
 
 namespace leat {
 

@@ -63,32 +63,35 @@ filter_stage field_hash(const std::string& field, std::uint64_t keep, std::uint6
           .make = everywhere<predicate>([=](sample& x) { return sieve(x.bytes(field)); })};
 }
 
-filter_stage field_between(const std::string& field, std::optional<double> min,
-                           std::optional<double> max) {
-  const auto type = function_types::field_between();
-  const bounds<double> within{type.name, min, max};
+namespace {
+
+/// Keeps samples for which `measured(x, field)` lies within bounds.
+template <class T, class Type, class Measure>
+filter_stage between(const Type& type, const std::string& field, std::optional<T> min,
+                     std::optional<T> max, Measure measured) {
+  const bounds<T> within{type.name, min, max};
   return {.name = type.name,
           .parameters = parameters_of(type, field, min, max),
-          .make = everywhere<predicate>([=](sample& x) { return within(number_of(x, field)); })};
+          .make = everywhere<predicate>([=](sample& x) { return within(measured(x, field)); })};
+}
+
+} // namespace
+
+filter_stage field_between(const std::string& field, std::optional<double> min,
+                           std::optional<double> max) {
+  return between(function_types::field_between(), field, min, max, &number_of);
 }
 
 filter_stage bytes_between(const std::string& field, std::optional<std::uint64_t> min,
                            std::optional<std::uint64_t> max) {
-  const auto type = function_types::bytes_between();
-  const bounds<std::uint64_t> within{type.name, min, max};
-  return {.name = type.name,
-          .parameters = parameters_of(type, field, min, max),
-          .make = everywhere<predicate>([=](sample& x) { return within(x.bytes(field).size()); })};
+  return between(function_types::bytes_between(), field, min, max,
+                 [](const sample& x, const auto& name) { return x.bytes(name).size(); });
 }
 
 filter_stage length_between(const std::string& field, std::optional<std::uint64_t> min,
                             std::optional<std::uint64_t> max) {
-  const auto type = function_types::length_between();
-  const bounds<std::uint64_t> within{type.name, min, max};
-  return {.name = type.name,
-          .parameters = parameters_of(type, field, min, max),
-          .make = everywhere<predicate>(
-              [=](sample& x) { return within(elements_of(x, field).size()); })};
+  return between(function_types::length_between(), field, min, max,
+                 [](const sample& x, const auto& name) { return elements_of(x, name).size(); });
 }
 
 } // namespace leat

@@ -3,7 +3,6 @@
 
 #include <leat/functions.hpp>
 
-#include <cstring>
 #include <utility>
 
 namespace leat {

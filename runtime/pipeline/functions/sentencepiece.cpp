@@ -1,7 +1,7 @@
-#include "runtime/pipeline/functions/sentencepiece.hpp"
-
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/utf8.hpp"
 #include "runtime/base/xxh3.hpp"
+#include "runtime/pipeline/functions/built_in.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/pipeline/functions/function_text.hpp"
 #include "runtime/pipeline/functions/percent_text.hpp"
@@ -9,7 +9,6 @@
 #include "runtime/storage/whole_file.hpp"
 
 #include <leat/bad_sample.hpp>
-#include <leat/error.hpp>
 #include <leat/functions.hpp>
 #include <leat/hash128.hpp>
 
@@ -17,7 +16,6 @@
 #include <memory>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace leat {
 
@@ -36,10 +34,9 @@ opened_model open_model(const std::string& path) {
   const auto bytes = read_whole_file(path, most_model_bytes, sentencepiece_name);
   auto encoder = std::make_shared<const piece_encoder>(parse_piece_model(bytes, path));
   if (!encoder->has_whole_rules())
-    throw error(errc::invalid_argument, {.stage = sentencepiece_name,
-                                         .file = path,
-                                         .got = "rules of normalization that are cut or damaged",
-                                         .needed = "a model file that SentencePiece wrote"});
+    throw_file_error(errc::invalid_argument, sentencepiece_name, path,
+                     "rules of normalization that are cut or damaged",
+                     "a model file that SentencePiece wrote");
   return {std::move(encoder), xxh3_128(std::as_bytes(std::span{bytes}))};
 }
 
@@ -69,11 +66,9 @@ void tokenize(sample& x, const piece_encoder& by, const sentencepiece_options& o
 /// Refuses a token that the model does not have.
 void check_token(bool is_wanted, bool is_there, const char* name, const std::string& path) {
   if (is_wanted && !is_there)
-    throw error(errc::invalid_argument,
-                {.stage = sentencepiece_name,
-                 .file = path,
-                 .got = std::string{name} + "=true for a model without such a token",
-                 .needed = std::string{name} + "=false, or add_tokens@1"});
+    throw_file_error(errc::invalid_argument, sentencepiece_name, path,
+                     std::string{name} + "=true for a model without such a token",
+                     std::string{name} + "=false, or add_tokens@1");
 }
 
 } // namespace
@@ -87,10 +82,8 @@ map_stage sentencepiece_of_hash(const std::string& path, const std::optional<std
   auto opened = open_model(path);
   const auto found = to_string(opened.hash);
   if (hash && *hash != found)
-    throw error(errc::invalid_argument, {.stage = sentencepiece_name,
-                                         .file = path,
-                                         .got = "another model, with the hash " + found,
-                                         .needed = "the one with the hash " + *hash});
+    throw_file_error(errc::invalid_argument, sentencepiece_name, path,
+                     "another model, with the hash " + found, "the one with the hash " + *hash);
   check_token(options.begin, opened.encoder->model().begin.has_value(), "begin", path);
   check_token(options.end, opened.encoder->model().end.has_value(), "end", path);
   auto text = word("model", percent_text(path)) + ' ' + word("hash", found) + ' '

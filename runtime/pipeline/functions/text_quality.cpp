@@ -5,7 +5,6 @@
 
 #include <leat/functions.hpp>
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/pipeline/sentencepiece/char_rules.hpp"
 #include "runtime/pipeline/sentencepiece/piece_model.hpp"
 #include "runtime/pipeline/sentencepiece/piece_trie.hpp"
@@ -16,12 +17,10 @@ namespace leat {
 
 /// Turns texts into tokens by a model, as SentencePiece's `encode` does, to the last token. Any
 /// thread.
-class piece_encoder {
+class piece_encoder : not_copied {
 public:
   explicit piece_encoder(piece_model model);
   ~piece_encoder() = default;
-  piece_encoder(const piece_encoder&) = delete;
-  piece_encoder& operator=(const piece_encoder&) = delete;
 
   /// `text` is UTF-8.
   std::vector<std::int32_t> encode(std::string_view text) const;

@@ -1,8 +1,7 @@
 #include "runtime/pipeline/sentencepiece/piece_model.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
-
-#include <leat/error.hpp>
 
 #include <wire/sentencepiece.pb.h>
 
@@ -11,7 +10,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <set>
 #include <system_error>
 
@@ -49,10 +47,8 @@ public:
 
 private:
   [[noreturn]] void refuse(std::string got, std::string needed) const {
-    throw error(errc::invalid_argument, {.stage = "sentencepiece@1",
-                                         .file = file_,
-                                         .got = std::move(got),
-                                         .needed = std::move(needed)});
+    throw_file_error(errc::invalid_argument, "sentencepiece@1", file_, std::move(got),
+                     std::move(needed));
   }
 
   std::vector<vocabulary_piece> pieces() const {
@@ -119,11 +115,9 @@ private:
 piece_model parse_piece_model(const std::string& bytes, const std::string& file) {
   wire_model from;
   if (!from.ParseFromString(bytes))
-    throw error(errc::invalid_argument,
-                {.stage = "sentencepiece@1",
-                 .file = file,
-                 .got = "a file that is no model, or a part of one",
-                 .needed = "a model file that SentencePiece wrote (NAME.model)"});
+    throw_file_error(errc::invalid_argument, "sentencepiece@1", file,
+                     "a file that is no model, or a part of one",
+                     "a model file that SentencePiece wrote (NAME.model)");
   return model_reader{from, file}.read();
 }
 

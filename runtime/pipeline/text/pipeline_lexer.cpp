@@ -5,7 +5,6 @@
 #include "runtime/base/utf8.hpp"
 
 #include <charconv>
-#include <iterator>
 #include <utility>
 
 namespace leat {

@@ -7,7 +7,6 @@
 
 #include <leat/sources.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <set>
 #include <string>

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "runtime/pipeline/pipeline_facts.hpp"
-
 #include <leat/pipeline.hpp>
+#include <leat/pipeline_facts.hpp>
 
 namespace leat {
 

@@ -26,15 +26,6 @@ const operator_type& operator_of(const operator_node& x) {
               {.stage = "pipeline text", .got = "operator " + excerpt(x.op)});
 }
 
-/// "a, b, c"
-template <class T, class Print>
-std::string listed(const std::vector<T>& xs, Print print) {
-  std::string text;
-  for (const auto& x : xs)
-    text += (text.empty() ? "" : ", ") + print(x);
-  return text;
-}
-
 struct value_printer {
   std::string operator()(bool x) const { return x ? "true" : "false"; }
   std::string operator()(std::uint64_t x) const { return std::to_string(x); }

@@ -1,12 +1,12 @@
 #include "runtime/sources/folder/folder_files.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/threads/patience.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/storage/file_kind.hpp"
 #include "runtime/storage/hidden_entry.hpp"
 #include "runtime/storage/local_store.hpp"
 
-#include <leat/error.hpp>
 #include <leat/sources.hpp>
 
 #include <algorithm>
@@ -138,10 +138,8 @@ private:
 
 [[noreturn]] void refuse_folder(const std::string& directory, const error& x) {
   if (auto kind = kind_of_path(directory); kind && !fs::is_directory(directory))
-    throw error(errc::invalid_argument, {.stage = "image_folder",
-                                         .file = directory,
-                                         .got = kind.what + ", which is not a folder",
-                                         .needed = std::move(kind.instead)});
+    throw_file_error(errc::invalid_argument, "image_folder", directory,
+                     kind.what + ", which is not a folder", std::move(kind.instead));
   auto details = x.details();
   details.stage = "image_folder";
   throw error(x.code(), std::move(details));
@@ -186,12 +184,10 @@ std::shared_ptr<const folder_files> list_folder(const std::string& directory,
     refuse_folder(directory, problem);
   }
   if (const auto others = x->others.notice_text(); x->images.empty())
-    throw error(errc::not_found,
-                {.stage = "image_folder",
-                 .file = directory,
-                 .got = std::to_string(x->classes.size()) + " class folders without an image"
-                        + (others.empty() ? "" : ", " + others),
-                 .needed = "images in them: CLASS/*.jpg, *.jpeg, *.jfif, *.png or *.webp"});
+    throw_file_error(errc::not_found, "image_folder", directory,
+                     std::to_string(x->classes.size()) + " class folders without an image"
+                         + (others.empty() ? "" : ", " + others),
+                     "images in them: CLASS/*.jpg, *.jpeg, *.jfif, *.png or *.webp");
   return x;
 }
 

@@ -1,8 +1,7 @@
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/sources/journal/journal.hpp"
 #include "runtime/sources/live/reading_feed.hpp"
-
-#include <leat/error.hpp>
 
 #include <filesystem>
 #include <map>
@@ -16,8 +15,7 @@ namespace leat {
 namespace {
 
 [[noreturn]] void refuse(std::string got, std::string needed) {
-  throw error(errc::invalid_argument,
-              {.stage = "journal", .got = std::move(got), .needed = std::move(needed)});
+  refuse_argument("journal", std::move(got), std::move(needed));
 }
 
 /// A name as part of a file's name: every byte other than letters, digits, '-' and '_' becomes

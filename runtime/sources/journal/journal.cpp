@@ -1,11 +1,10 @@
 #include "runtime/sources/journal/journal.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/sources/journal/frame.hpp"
 #include "runtime/storage/durable_file.hpp"
 #include "runtime/storage/open_directory.hpp"
-
-#include <leat/error.hpp>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -43,12 +42,8 @@ file_descriptor lock_directory(const fs::path& directory) {
   if (!lock)
     throw_errno("journal", path, "a lock file that can be opened, and is no symbolic link");
   if (uninterrupted([&] { return ::flock(lock.get(), LOCK_EX | LOCK_NB); }) != 0)
-    throw error(
-        errc::io,
-        {.stage = "journal",
-         .file = directory.string(),
-         .got = "a journal that is in use",
-         .needed = "one that no other process or loader uses: wait until that one has ended"});
+    throw_file_error(errc::io, "journal", directory.string(), "a journal that is in use",
+                     "one that no other process or loader uses: wait until that one has ended");
   return lock;
 }
 
@@ -58,11 +53,9 @@ std::uint64_t number_of(const fs::path& file) {
   std::uint64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failure != std::errc{} || end != text.data() + text.size() || text.size() != number_digits)
-    throw error(errc::mismatch,
-                {.stage = "journal",
-                 .file = file.string(),
-                 .got = "a file that is not part of a journal",
-                 .needed = "only files of a journal: give the journal a directory of its own"});
+    throw_file_error(errc::mismatch, "journal", file.string(),
+                     "a file that is not part of a journal",
+                     "only files of a journal: give the journal a directory of its own");
   return number;
 }
 
@@ -90,11 +83,9 @@ void journal::find_files() {
     else if (path.extension() == suffix_of(options_.format))
       files_.emplace(number_of(path), nullptr);
     else if (path.extension() == other_suffix(options_.format))
-      throw error(errc::mismatch,
-                  {.stage = "journal",
-                   .file = path.string(),
-                   .got = "records of another kind of source",
-                   .needed = "a journal of " + std::string{suffix_of(options_.format)}});
+      throw_file_error(errc::mismatch, "journal", path.string(),
+                       "records of another kind of source",
+                       "a journal of " + std::string{suffix_of(options_.format)});
   }
   if (failure)
     throw io_error(failure.value(), {.stage = "journal",
@@ -202,10 +193,9 @@ void journal::keep_open(std::uint64_t first) const {
 void journal::check_end(const segment& x) const {
   const auto needed = files_.upper_bound(x.first())->first;
   if (x.next() != needed)
-    throw error(errc::torn_file, {.stage = "journal",
-                                  .file = x.path(),
-                                  .got = "no records from " + std::to_string(x.next()) + " on",
-                                  .needed = "all records before " + std::to_string(needed)});
+    throw_file_error(errc::torn_file, "journal", x.path(),
+                     "no records from " + std::to_string(x.next()) + " on",
+                     "all records before " + std::to_string(needed));
 }
 
 void journal::release_below(std::uint64_t number) {

@@ -3,8 +3,6 @@
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
 
-#include <utility>
-
 namespace leat {
 
 namespace {

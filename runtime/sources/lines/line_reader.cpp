@@ -1,10 +1,9 @@
 #include "runtime/sources/lines/line_reader.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/sources/stream_codes.hpp"
 #include "runtime/storage/file_kind.hpp"
-
-#include <leat/error.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -122,10 +121,8 @@ std::uint64_t line_reader::first_line() {
 void line_reader::check_kind() {
   auto kind = kind_of_file(path_, window_.from(0));
   if (kind && kind.is != file_kind::form::text)
-    throw error(errc::invalid_argument, {.stage = "lines",
-                                         .file = path_,
-                                         .got = kind.what + ", which has no lines",
-                                         .needed = std::move(kind.instead)});
+    throw_file_error(errc::invalid_argument, "lines", path_, kind.what + ", which has no lines",
+                     std::move(kind.instead));
 }
 
 line_reader::found_line line_reader::read_line() {

@@ -1,15 +1,14 @@
 #include "runtime/sources/lines/line_source.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/number_text.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sample/source_access.hpp"
-#include "runtime/sources/reread_notice.hpp"
 #include "runtime/sources/stream_codes.hpp"
 #include "runtime/storage/record_blocks.hpp"
 
 #include <leat/bad_sample.hpp>
-#include <leat/error.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -85,10 +84,9 @@ line_source::line_source(std::string name, file_set files, std::uint64_t ranges,
                     "at most " + std::to_string(max_units) + " ranges in all");
   for (std::size_t i = 0; i < opener_.files().size(); ++i)
     if (ranges > 1 && !opener_.seekable(i))
-      throw error(errc::invalid_argument, {.stage = name_,
-                                           .file = opener_.files().path(i),
-                                           .got = "ranges of a file that is compressed or a pipe",
-                                           .needed = "ranges=1, or an uncompressed file"});
+      throw_file_error(errc::invalid_argument, name_, opener_.files().path(i),
+                       "ranges of a file that is compressed or a pipe",
+                       "ranges=1, or an uncompressed file");
   is_near_ = pattern == read_pattern::sequential && opener_.files().are_near();
   for (std::size_t i = 0; i < opener_.files().size(); ++i)
     is_near_ = is_near_ && opener_.seekable(i);
@@ -107,7 +105,7 @@ std::unique_ptr<unit_reader> line_source::open(std::uint64_t unit, const stream_
                                                const reader_options& options) const {
   const auto range = part(unit);
   check_line_place(opener_, range, from);
-  notice_reread(opener_, range.file, from.offset, restart_from(from.restart));
+  opener_.notice_reread(range.file, from.offset, restart_from(from.restart));
   return std::make_unique<line_reader>(opener_, range, from, options, format_.passes_blank_lines);
 }
 

@@ -88,19 +88,15 @@ pipeline json_lines(std::vector<std::string> patterns, line_options options) {
 }
 
 operator_type lines_operator() {
-  return {
-      .word = "lines",
-      .role = operator_role::source,
-      .options = line_source_options(),
-      .make = make_lines,
-      .traits = {.more_units = more_ranges,
-                 .sure_fields = [](const operator_node&, std::vector<field_names>&) -> field_names {
-                   return {"text"};
-                 }},
-      .forms = {.state_version = 1},
-      .graph = {.state = [](const operator_node& x, const graph_facts&) {
-        return sizes_of_stream(x, 1, 1);
-      }}};
+  return {.word = "lines",
+          .role = operator_role::source,
+          .options = line_source_options(),
+          .make = make_lines,
+          .traits = {.more_units = more_ranges, .only_field = "text"},
+          .forms = {.state_version = 1},
+          .graph = {.state = [](const operator_node& x, const graph_facts&) {
+            return sizes_of_stream(x, 1, 1);
+          }}};
 }
 
 operator_type json_lines_operator() {

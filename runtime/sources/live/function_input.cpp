@@ -1,6 +1,5 @@
-#include "runtime/sources/live/function_input.hpp"
-
 #include "runtime/base/error_in_flight.hpp"
+#include "runtime/sources/live/once_input.hpp"
 #include "runtime/sources/live/sole_right.hpp"
 
 #include <atomic>

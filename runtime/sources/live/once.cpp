@@ -1,11 +1,10 @@
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/pipeline_registry.hpp"
-#include "runtime/sources/live/function_input.hpp"
 #include "runtime/sources/live/memory_records.hpp"
+#include "runtime/sources/live/once_input.hpp"
 #include "runtime/sources/live/reading_feed.hpp"
-#include "runtime/sources/live/standard_input.hpp"
 
-#include <leat/error.hpp>
 #include <leat/once.hpp>
 
 #include <utility>
@@ -27,9 +26,8 @@ pipeline standard_input() {
 
 pipeline once(std::string name, std::function<bool(sample&)> next) {
   if (name.empty() || !next)
-    throw error(errc::invalid_argument, {.stage = "once source \"" + name + '"',
-                                         .got = name.empty() ? "no name" : "no function",
-                                         .needed = "a name (\"queue@1\") and a function"});
+    refuse_argument("once source \"" + name + '"', name.empty() ? "no name" : "no function",
+                    "a name (\"queue@1\") and a function");
   auto input = function_samples(name.substr(0, name.rfind('@')), std::move(next));
   return feed_pipeline("once", {{"name", std::move(name)}},
                        [input = std::move(input)] { return without_journal(input); });
@@ -40,9 +38,7 @@ operator_type standard_input_operator() {
       .word = "standard_input",
       .role = operator_role::source,
       .make = [](const operator_node&, const std::vector<pipeline>&) { return standard_input(); },
-      .traits = {.sure_fields = [](const operator_node&, std::vector<field_names>&) -> field_names {
-        return {"text"};
-      }},
+      .traits = {.only_field = "text"},
       .forms = {.state_version = 1},
       .graph = {.state = [](const operator_node&, const graph_facts&) -> state_sizes {
         return {"a number", 3, 3};

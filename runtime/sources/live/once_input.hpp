@@ -1,11 +1,13 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/sources/live/record_store.hpp"
 
 #include <leat/sample.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,12 +15,9 @@
 namespace leat {
 
 /// Takes records from their origin. Used by one thread, except for `interrupt`.
-class record_reader {
+class record_reader : not_copied {
 public:
-  record_reader() = default;
   virtual ~record_reader() = default;
-  record_reader(const record_reader&) = delete;
-  record_reader& operator=(const record_reader&) = delete;
 
   enum class state : std::uint8_t { going_on, ended, interrupted };
   struct result {
@@ -37,12 +36,9 @@ public:
 
 /// The origin of records that exist once. Shared by all copies of a pipeline. Many threads call all
 /// members at the same time.
-class once_input {
+class once_input : not_copied {
 public:
-  once_input() = default;
   virtual ~once_input() = default;
-  once_input(const once_input&) = delete;
-  once_input& operator=(const once_input&) = delete;
 
   /// The beginning of the records' ids.
   virtual const std::string& name() const = 0;
@@ -53,5 +49,12 @@ public:
   /// Sets the fields of a record in a sample; they may borrow from `content`.
   virtual void set_fields(sample& into, std::span<const std::byte> content) const = 0;
 };
+
+/// The lines of file descriptor 0. There is one such input per process.
+std::shared_ptr<once_input> standard_input_lines();
+
+/// Samples that a function of the program makes, one per call; false ends them. `name` has no
+/// version.
+std::shared_ptr<once_input> function_samples(std::string name, std::function<bool(sample&)> next);
 
 } // namespace leat

@@ -1,10 +1,10 @@
 #include "runtime/sources/live/reading_feed.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/threads/begin_thread.hpp"
 #include "runtime/base/threads/patience.hpp"
 #include "runtime/base/xxh3.hpp"
 
-#include <leat/error.hpp>
 #include <leat/notice.hpp>
 
 #include <algorithm>
@@ -117,19 +117,16 @@ void reading_feed::hold_from(std::uint64_t number, std::uint64_t lane, std::uint
 void reading_feed::check_holds(std::uint64_t lowest, std::uint64_t behind) const {
   mutex_lock lock{mutex_};
   if (behind > next_)
-    throw error(
-        errc::mismatch,
-        {.stage = "once source \"" + name() + '"',
-         .got = "a journal that ends before record " + std::to_string(next_),
-         .needed = "the snapshot's journal, with all records before " + std::to_string(behind)});
+    throw_error(errc::mismatch, "once source \"" + name() + '"',
+                "a journal that ends before record " + std::to_string(next_),
+                "the snapshot's journal, with all records before " + std::to_string(behind));
   if (lowest < first_)
-    throw error(errc::mismatch,
-                {.stage = "once source \"" + name() + '"',
-                 .got = "a journal that begins with record " + std::to_string(first_)
-                        + ": earlier ones were released",
-                 .needed = "record " + std::to_string(lowest)
-                           + ", which the snapshot needs: restore a newer one, and use keep of the "
-                             "loader for snapshots that may be restored"});
+    throw_error(errc::mismatch, "once source \"" + name() + '"',
+                "a journal that begins with record " + std::to_string(first_)
+                    + ": earlier ones were released",
+                "record " + std::to_string(lowest)
+                    + ", which the snapshot needs: restore a newer one, and use keep of the "
+                      "loader for snapshots that may be restored");
 }
 
 source_facts reading_feed::facts() const {

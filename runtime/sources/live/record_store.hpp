@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <leat/sample.hpp>
 
 #include <cstddef>
@@ -21,12 +23,9 @@ enum class record_format : std::uint8_t {
 
 /// Keeps the records that came, by their numbers. One thread adds; any number of threads read and
 /// release.
-class record_store {
+class record_store : not_copied {
 public:
-  record_store() = default;
   virtual ~record_store() = default;
-  record_store(const record_store&) = delete;
-  record_store& operator=(const record_store&) = delete;
 
   /// Number of the first record that is kept, and of the one that will come next.
   virtual std::uint64_t first() const = 0;

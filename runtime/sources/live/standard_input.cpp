@@ -1,5 +1,5 @@
-#include "runtime/sources/live/standard_input.hpp"
-
+#include "runtime/base/error_in_flight.hpp"
+#include "runtime/sources/live/once_input.hpp"
 #include "runtime/sources/live/sole_right.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 
@@ -21,9 +21,8 @@ public:
   explicit line_reader(std::atomic<bool>& taken) : right_(taken, "standard_input") {
     const int mode = ::fcntl(STDIN_FILENO, F_GETFL);
     if (mode < 0 || (mode & O_ACCMODE) == O_WRONLY)
-      throw error(errc::io, {.stage = "standard_input",
-                             .got = "standard input that is closed or cannot be read",
-                             .needed = "a pipe, a file or a terminal as standard input"});
+      throw_error(errc::io, "standard_input", "standard input that is closed or cannot be read",
+                  "a pipe, a file or a terminal as standard input");
     if (!interruption_)
       throw_errno("standard_input", "", "an event descriptor");
   }

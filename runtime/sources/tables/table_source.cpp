@@ -1,11 +1,11 @@
 #include "runtime/sources/tables/table_source.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/number_text.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/base/xxh3.hpp"
 
 #include <leat/bad_sample.hpp>
-#include <leat/error.hpp>
 #include <leat/notice.hpp>
 #include <leat/sample.hpp>
 
@@ -23,10 +23,7 @@ std::uint64_t bytes_of_file(const std::string& format, const std::string& path) 
   std::error_code failure;
   const auto bytes = std::filesystem::file_size(path, failure);
   if (failure)
-    throw error(errc::io, {.stage = format,
-                           .file = path,
-                           .got = failure.message(),
-                           .needed = "a file that can be read"});
+    throw_file_error(errc::io, format, path, failure.message(), "a file that can be read");
   return bytes;
 }
 
@@ -109,14 +106,10 @@ table_file table_source::open_like_first(const std::string& path) const {
     file = reader_->open(path, by_name);
   }
   if (file.columns != first_.columns)
-    throw error(
-        errc::invalid_argument,
-        {.stage = format_,
-         .file = path,
-         .got = "the columns " + file.columns,
-         .needed = first_.columns + ", as in " + paths_[0]
-                   + "; types=[\"NAME:i64\"], in Python {\"NAME\": \"i64\"}, gives a column "
-                     "one type in all files, and columns= leaves others out"});
+    throw_file_error(errc::invalid_argument, format_, path, "the columns " + file.columns,
+                     first_.columns + ", as in " + paths_[0]
+                         + "; types=[\"NAME:i64\"], in Python {\"NAME\": \"i64\"}, gives a column "
+                           "one type in all files, and columns= leaves others out");
   return file;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/sources/tar/tar_index.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/base/threads/patience.hpp"
 #include "runtime/base/xxh3.hpp"
@@ -7,13 +8,10 @@
 #include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/read_now.hpp"
 
-#include <leat/error.hpp>
 #include <leat/notice.hpp>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cstring>
 #include <exception>
 #include <limits>
 #include <thread>
@@ -243,10 +241,8 @@ private:
 
   void check(bool fits, std::string_view limit) const {
     if (!fits)
-      throw error(errc::invalid_argument, {.stage = "tar index",
-                                           .file = file_,
-                                           .got = std::string{limit},
-                                           .needed = "less in one shard: split it"});
+      throw_file_error(errc::invalid_argument, "tar index", file_, std::string{limit},
+                       "less in one shard: split it");
   }
 
   std::string file_;

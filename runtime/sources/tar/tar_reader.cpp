@@ -1,9 +1,8 @@
 #include "runtime/sources/tar/tar_reader.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/storage/file_kind.hpp"
-
-#include <leat/error.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -340,10 +339,8 @@ void tar_reader::check_kind(std::span<const std::byte> header) const {
   if (kind.is == file_kind::form::text && is_tar_by_name && header.size() < name_field.size)
     return;
   if (kind && kind.is != file_kind::form::tar)
-    throw error(errc::invalid_argument, {.stage = "tar",
-                                         .file = file_,
-                                         .got = kind.what + ", which is not a tar archive",
-                                         .needed = std::move(kind.instead)});
+    throw_file_error(errc::invalid_argument, "tar", file_,
+                     kind.what + ", which is not a tar archive", std::move(kind.instead));
 }
 
 void tar_reader::torn(std::string got, std::string needed) const {

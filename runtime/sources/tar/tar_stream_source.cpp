@@ -1,7 +1,6 @@
 #include "runtime/sources/tar/tar_stream_source.hpp"
 
 #include "runtime/sample/sample_access.hpp"
-#include "runtime/sources/reread_notice.hpp"
 #include "runtime/sources/stream_codes.hpp"
 #include "runtime/sources/tar/tar_member_name.hpp"
 #include "runtime/sources/tar/tar_unit_reader.hpp"
@@ -65,7 +64,7 @@ std::unique_ptr<unit_reader> tar_stream_source::open(std::uint64_t unit, const s
                                                      const reader_options& options) const {
   const auto restart = tar_context_from(from.restart).restart;
   check(unit, from, restart);
-  notice_reread(opener_, unit, from.offset, restart);
+  opener_.notice_reread(unit, from.offset, restart);
   return std::make_unique<tar_unit_reader>(opener_, unit, from, options.ahead, others_told_);
 }
 

@@ -4,7 +4,6 @@
 
 #include <leat/tensor.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>

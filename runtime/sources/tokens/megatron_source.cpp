@@ -1,3 +1,4 @@
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/sources/piece_source.hpp"
@@ -5,8 +6,6 @@
 #include "runtime/sources/tokens/megatron_index.hpp"
 #include "runtime/sources/tokens/token_source.hpp"
 #include "runtime/storage/read_now.hpp"
-
-#include <leat/error.hpp>
 
 #include <string_view>
 #include <utility>
@@ -75,12 +74,9 @@ private:
 
   void check_type(const std::string& file) const {
     if (indexes_.back().type() != indexes_.front().type())
-      throw error(
-          errc::invalid_argument,
-          {.stage = "megatron",
-           .file = file,
-           .got = "tokens of type " + std::string{to_string(indexes_.back().type())},
-           .needed = std::string{to_string(indexes_.front().type())} + ", as in the first file"});
+      throw_file_error(errc::invalid_argument, "megatron", file,
+                       "tokens of type " + std::string{to_string(indexes_.back().type())},
+                       std::string{to_string(indexes_.front().type())} + ", as in the first file");
   }
 
   records_in_files in_files_;
@@ -111,9 +107,7 @@ operator_type megatron_operator() {
               [](const operator_node& call, const std::vector<pipeline>&) {
                 return megatron(call.get<std::vector<std::string>>("patterns"));
               },
-          .traits = {.sure_fields = [](const operator_node&, std::vector<field_names>&) {
-            return field_names{"tokens"};
-          }}};
+          .traits = {.only_field = "tokens"}};
 }
 
 } // namespace leat

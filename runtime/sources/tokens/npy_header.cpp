@@ -1,9 +1,8 @@
 #include "runtime/sources/tokens/npy_header.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/text.hpp"
-
-#include <leat/error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -74,9 +73,7 @@ public:
   }
 
   [[noreturn]] void refuse(std::string got, std::string needed) const {
-    throw error(
-        errc::invalid_argument,
-        {.stage = stage_, .file = file_, .got = std::move(got), .needed = std::move(needed)});
+    throw_file_error(errc::invalid_argument, stage_, file_, std::move(got), std::move(needed));
   }
 
 private:
@@ -161,13 +158,6 @@ std::uint64_t number_in_bytes(std::string_view bytes) {
   return x;
 }
 
-std::string dims_text(const std::vector<std::uint64_t>& dims) {
-  std::string text;
-  for (const auto x : dims)
-    text += (text.empty() ? "" : ", ") + std::to_string(x);
-  return '[' + text + ']';
-}
-
 /// Sets dims and bytes of a record.
 void set_npy_record(npy_header& x, const std::vector<std::uint64_t>& dims,
                     const header_text& errors) {
@@ -180,7 +170,9 @@ void set_npy_record(npy_header& x, const std::vector<std::uint64_t>& dims,
   for (std::size_t i = 1; i < dims.size(); ++i)
     fits = !__builtin_mul_overflow(x.record_bytes, dims[i], &x.record_bytes) && fits;
   if (!fits || x.record_bytes == 0 || x.record_bytes > max_record_bytes)
-    errors.refuse("an array of shape " + dims_text(dims), "1 to 2^31 bytes per record");
+    errors.refuse("an array of shape [" + listed(dims, [](auto dim) { return std::to_string(dim); })
+                      + ']',
+                  "1 to 2^31 bytes per record");
   for (auto i = dims.size(); i-- > 1;)
     x.dims = x.dims.behind(dims[i]);
 }

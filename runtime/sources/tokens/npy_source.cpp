@@ -1,3 +1,4 @@
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/sources/piece_source.hpp"
@@ -5,8 +6,6 @@
 #include "runtime/sources/tokens/npy_header.hpp"
 #include "runtime/sources/tokens/token_source.hpp"
 #include "runtime/storage/read_now.hpp"
-
-#include <leat/error.hpp>
 
 #include <utility>
 
@@ -55,11 +54,9 @@ private:
   /// All files have records of one type and shape.
   void check_form(const std::string& file) const {
     if (npy_form_of(arrays_.back()) != npy_form_of(arrays_.front()))
-      throw error(errc::invalid_argument,
-                  {.stage = "npy",
-                   .file = file,
-                   .got = "records of " + npy_form_of(arrays_.back()),
-                   .needed = npy_form_of(arrays_.front()) + ", as in the first file"});
+      throw_file_error(errc::invalid_argument, "npy", file,
+                       "records of " + npy_form_of(arrays_.back()),
+                       npy_form_of(arrays_.front()) + ", as in the first file");
   }
 
   records_in_files in_files_;
@@ -89,9 +86,7 @@ operator_type npy_operator() {
               [](const operator_node& call, const std::vector<pipeline>&) {
                 return npy(call.get<std::vector<std::string>>("patterns"));
               },
-          .traits = {.sure_fields = [](const operator_node&, std::vector<field_names>&) {
-            return field_names{"value"};
-          }}};
+          .traits = {.only_field = "value"}};
 }
 
 } // namespace leat

@@ -1,5 +1,6 @@
 #include "runtime/sources/tokens/token_source.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/operator_type.hpp"
@@ -7,8 +8,6 @@
 #include "runtime/sources/tokens/npy_header.hpp"
 #include "runtime/sources/tokens/token_windows.hpp"
 #include "runtime/storage/read_now.hpp"
-
-#include <leat/error.hpp>
 
 #include <utility>
 
@@ -29,25 +28,20 @@ struct token_file {
 
 token_file open_raw_tokens(const std::string& file, std::uint64_t bytes, dtype type) {
   if (bytes % size_of(type) != 0)
-    throw error(errc::invalid_argument,
-                {.stage = "tokens",
-                 .file = file,
-                 .got = std::to_string(bytes) + " bytes",
-                 .needed = "a multiple of " + std::to_string(size_of(type)) + ", the bytes of a "
-                           + std::string{to_string(type)} + ", or another type"});
+    throw_file_error(errc::invalid_argument, "tokens", file, std::to_string(bytes) + " bytes",
+                     "a multiple of " + std::to_string(size_of(type)) + ", the bytes of a "
+                         + std::string{to_string(type)} + ", or another type");
   return {.bytes = bytes, .begin = 0, .tokens = bytes / size_of(type)};
 }
 
 token_file open_token_array(const std::string& file, const npy_header& x, std::uint64_t bytes,
                             dtype type) {
   if (x.dims.rank() > 0 || x.type != type)
-    throw error(errc::invalid_argument,
-                {.stage = "tokens",
-                 .file = file,
-                 .got = "an array of " + std::string{to_string(x.type)} + " and rank "
-                        + std::to_string(x.dims.rank() + 1),
-                 .needed = "one of " + std::string{to_string(type)}
-                           + " and rank 1; npy reads arrays of any rank by their rows"});
+    throw_file_error(errc::invalid_argument, "tokens", file,
+                     "an array of " + std::string{to_string(x.type)} + " and rank "
+                         + std::to_string(x.dims.rank() + 1),
+                     "one of " + std::string{to_string(type)}
+                         + " and rank 1; npy reads arrays of any rank by their rows");
   return {.bytes = bytes, .begin = x.begin, .tokens = x.records};
 }
 
@@ -174,9 +168,7 @@ operator_type tokens_operator() {
                                .random_windows = number("random_windows"),
                                .seed = number("seed")});
               },
-          .traits = {.sure_fields = [](const operator_node&, std::vector<field_names>&) {
-            return field_names{"tokens"};
-          }}};
+          .traits = {.only_field = "tokens"}};
 }
 
 } // namespace leat

@@ -1,5 +1,6 @@
 #include "runtime/sources/tokens/token_windows.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/xxh3.hpp"
 
 #include <leat/rng.hpp>
@@ -40,13 +41,12 @@ token_windows::token_windows(std::vector<std::string> names,
   for (const auto x : tokens)
     windows_.add(windows_of(x, length_, drawn_ > 0 ? 1 : stride_, options.drop_last), "tokens");
   if (drawn_ > 0 && windows_.size() == 0)
-    throw error(errc::invalid_argument,
-                {.stage = "tokens",
-                 .got = "files of at most "
+    refuse_argument("tokens",
+                    "files of at most "
                         + std::to_string(*std::max_element(tokens.begin(), tokens.end()))
                         + " tokens",
-                 .needed = "one with at least " + std::to_string(length)
-                           + ", the length of the windows that are drawn"});
+                    "one with at least " + std::to_string(length)
+                        + ", the length of the windows that are drawn");
 }
 
 token_window token_windows::at(std::uint64_t number) const {

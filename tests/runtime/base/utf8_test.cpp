@@ -4,15 +4,6 @@
 #include <string>
 
 namespace leat::utf8_test {
-namespace {
-
-std::string as_utf8(std::string_view name) {
-  std::string text{"before/"};
-  append_utf8(name, text);
-  return text.substr(7);
-}
-
-} // namespace
 
 TEST_CASE("utf8: valid names stay as they are") {
   for (const std::string name :

@@ -1,4 +1,4 @@
-#include "runtime/device/cuda_device.hpp"
+#include "runtime/device/cuda/cuda_device.hpp"
 #include "runtime/device/device_slot.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/child_process.hpp"

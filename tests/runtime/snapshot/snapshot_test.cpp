@@ -1,4 +1,5 @@
 #include "runtime/base/xxh3.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/operator_facts.hpp"

@@ -1,4 +1,4 @@
-#include "runtime/sources/live/standard_input.hpp"
+#include "runtime/sources/live/once_input.hpp"
 #include "runtime/storage/descriptor_budget.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/child_status.hpp"

@@ -1,5 +1,3 @@
-#include "tools/leat/bench/bench.hpp"
-
 #include <leat/bare_loop.hpp>
 #include <leat/image.hpp>
 #include <leat/loader.hpp>
@@ -11,6 +9,7 @@
 #include "tools/leat/job_options.hpp"
 #include "tools/leat/option_values.hpp"
 #include "tools/leat/output.hpp"
+#include "tools/leat/subcommands.hpp"
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 

@@ -8,20 +8,10 @@
 
 namespace leat::command {
 
-const char* name_of(decode_way x) noexcept {
-  switch (x) {
-  case decode_way::plain:
-    return "plain loop";
-  case decode_way::exact:
-    return "exact reference";
-  case decode_way::libjpeg:
-    return "libjpeg's planes";
-  case decode_way::own:
-    return "own decoder";
-  case decode_way::own_with_places:
-    return "with the row index";
-  }
-  return "unknown";
+const char* name_of(decode_way x) {
+  constexpr std::array names{"plain loop", "exact reference", "libjpeg's planes", "own decoder",
+                             "with the row index"};
+  return names.at(static_cast<std::size_t>(x));
 }
 
 decode_worker::decode_worker() : exact_({.exact = true}), libjpeg_({.own_decoder = false}) {}

@@ -1,14 +1,16 @@
 #pragma once
 
+#include "runtime/base/huge_buffer.hpp"
+
 #include <leat/image_decoder.hpp>
 
 #include "tools/leat/bench/decode_cases.hpp"
-#include "tools/leat/bench/image_ring.hpp"
 #include "tools/leat/bench/plain_image.hpp"
 
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace leat::command {
@@ -30,7 +32,24 @@ enum class decode_way {
 inline constexpr std::array decode_ways{decode_way::plain, decode_way::exact, decode_way::libjpeg,
                                         decode_way::own, decode_way::own_with_places};
 
-const char* name_of(decode_way x) noexcept;
+const char* name_of(decode_way x);
+
+/// Memory for images, written in a circle, as a thread writes a loader's batches.
+class image_ring {
+public:
+  image_ring() : memory_(images * image_bytes) {}
+  /// Room for one image of any type.
+  std::span<std::byte> next() {
+    return {memory_.data() + next_++ % images * image_bytes, image_bytes};
+  }
+
+private:
+  static constexpr std::size_t images = 64;
+  static constexpr std::size_t image_bytes = 3 * pixels_across * pixels_across * sizeof(float);
+
+  huge_buffer memory_;
+  std::size_t next_ = 0;
+};
 
 /// What one thread needs to decode in every way.
 class decode_worker {

@@ -1,14 +1,14 @@
 #include "tools/leat/bench/plain_image.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
+
 #include <leat/bad_sample.hpp>
-#include <leat/error.hpp>
 
 #include "tools/leat/option_values.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <csetjmp>
-#include <cstdio>
 #include <utility>
 
 // After <cstdio>, which it needs and does not include.
@@ -244,37 +244,39 @@ private:
 
 void check_form(const map_stage& stage, const image_options& x) {
   if ((x.type != dtype::f32 && x.type != dtype::u8) || x.layout != image_layout::nchw)
-    throw error(errc::invalid_argument, {.stage = "plain " + stage.name,
-                                         .got = std::string{to_string(x.type)},
-                                         .needed = "f32 or u8, channels first"});
+    refuse_argument("plain " + stage.name, std::string{to_string(x.type)},
+                    "f32 or u8, channels first");
+}
+
+/// `stage` with plain C++ in it; `plan_of` plans the crop of an image.
+template <class Plan>
+map_stage plain(map_stage stage, const std::string& field, const image_options& options,
+                Plan plan_of) {
+  check_form(stage, options);
+  stage.make = [field, options, plan_of] {
+    auto maker = std::make_shared<plain_maker>(field, options);
+    return [maker, options, plan_of](sample& x, context& in) {
+      const auto image = maker->open(x);
+      maker->make(x, plan_of(image, in, options));
+    };
+  };
+  return stage;
 }
 
 } // namespace
 
-map_stage plain_train_image(std::string field, image_options options) {
-  auto stage = train_image(field, options);
-  check_form(stage, options);
-  stage.make = [field = std::move(field), options] {
-    auto maker = std::make_shared<plain_maker>(field, options);
-    return [maker, options](sample& x, context& in) {
-      const auto image = maker->open(x);
-      maker->make(x, train_image_plan(image, in.rng(), options));
-    };
-  };
-  return stage;
+map_stage plain_train_image(const std::string& field, const image_options& options) {
+  return plain(train_image(field, options), field, options,
+               [](const image_size& image, context& in, const image_options& how) {
+                 return train_image_plan(image, in.rng(), how);
+               });
 }
 
-map_stage plain_eval_image(std::string field, image_options options) {
-  auto stage = eval_image(field, options);
-  check_form(stage, options);
-  stage.make = [field = std::move(field), options] {
-    auto maker = std::make_shared<plain_maker>(field, options);
-    return [maker, options](sample& x, context&) {
-      const auto image = maker->open(x);
-      maker->make(x, eval_image_plan(image, options));
-    };
-  };
-  return stage;
+map_stage plain_eval_image(const std::string& field, const image_options& options) {
+  return plain(eval_image(field, options), field, options,
+               [](const image_size& image, context&, const image_options& how) {
+                 return eval_image_plan(image, how);
+               });
 }
 
 } // namespace leat::command

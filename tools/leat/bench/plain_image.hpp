@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <leat/image.hpp>
 #include <leat/resize_plan.hpp>
 #include <leat/tensor_form.hpp>
@@ -18,12 +20,10 @@ namespace leat::command {
 /// loops over floats, left to the compiler, resize it (antialiased bilinear, rows first), normalise
 /// it and separate the channels. Keeps its decompressor and its buffers; used by one thread at a
 /// time.
-class plain_image {
+class plain_image : not_copied {
 public:
   plain_image();
   ~plain_image();
-  plain_image(const plain_image&) = delete;
-  plain_image& operator=(const plain_image&) = delete;
 
   /// Reads the headers of a whole file, borrowed until its pixels were made. Throws `bad_sample`
   /// (corrupt) with libjpeg's text.
@@ -66,7 +66,7 @@ private:
 /// The maps train_image and eval_image, with the same names and parameters, and so with the same
 /// random crops, but made by plain_image. They also throw `errc::invalid_argument` for types and
 /// layouts that plain_image does not make.
-map_stage plain_train_image(std::string field, image_options options = {});
-map_stage plain_eval_image(std::string field, image_options options = {});
+map_stage plain_train_image(const std::string& field, const image_options& options = {});
+map_stage plain_eval_image(const std::string& field, const image_options& options = {});
 
 } // namespace leat::command

@@ -1,5 +1,3 @@
-#include "tools/leat/cluster/coordinator.hpp"
-
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/threads/mutex.hpp"
 
@@ -8,6 +6,7 @@
 #include "tools/leat/option_values.hpp"
 #include "tools/leat/output.hpp"
 #include "tools/leat/stop_signals.hpp"
+#include "tools/leat/subcommands.hpp"
 #include <CLI/CLI.hpp>
 
 #include <cstdint>

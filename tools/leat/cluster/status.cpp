@@ -1,11 +1,10 @@
-#include "tools/leat/cluster/status.hpp"
-
 #include <leat/cluster_observer.hpp>
 #include <leat/error.hpp>
 
 #include "tools/leat/cluster/status_text.hpp"
 #include "tools/leat/option_values.hpp"
 #include "tools/leat/output.hpp"
+#include "tools/leat/subcommands.hpp"
 #include <CLI/CLI.hpp>
 #include <sys/ioctl.h>
 #include <unistd.h>

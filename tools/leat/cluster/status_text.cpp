@@ -12,13 +12,12 @@ namespace leat::command {
 namespace {
 
 using nlohmann::json;
-using lines = std::vector<std::string>;
+using line_list = std::vector<std::string>;
 
 /// Texts come from other machines: makes them UTF-8 without anything that a terminal acts on. Keeps
 /// line ends.
 std::string shown(const std::string& bytes) {
-  std::string text;
-  append_utf8(bytes, text);
+  auto text = as_utf8(bytes);
   for (auto& x : text)
     if ((static_cast<unsigned char>(x) < ' ' && x != '\n') || x == '\x7f')
       x = '?';
@@ -26,7 +25,7 @@ std::string shown(const std::string& bytes) {
 }
 
 /// Adds "NAME  TEXT", with further lines of the text below its first.
-void add(lines& to, const std::string& name, const std::string& text) {
+void add(line_list& to, const std::string& name, const std::string& text) {
   constexpr std::size_t width = 16;
   auto head = name;
   head.resize(std::max(width, name.size() + 1), ' ');
@@ -89,7 +88,7 @@ row row_of(const rank_report& x) {
 }
 
 /// Adds a table with a line of titles: texts are aligned left, numbers right.
-void add_table(lines& to, const std::vector<row>& rows) {
+void add_table(line_list& to, const std::vector<row>& rows) {
   const auto is_text = [](std::size_t column) { return column == 1 || column == 3; };
   std::array<std::size_t, columns> widths{};
   for (const auto& x : rows)
@@ -110,7 +109,7 @@ std::string process_text(const waiting_report& x) {
          + std::to_string(x.pid) + " of " + shown(x.host);
 }
 
-void add_ranks(lines& to, const cluster_report& x) {
+void add_ranks(line_list& to, const cluster_report& x) {
   to.emplace_back();
   std::vector<row> table{titles()};
   for (const auto& rank : x.ranks)
@@ -121,7 +120,7 @@ void add_ranks(lines& to, const cluster_report& x) {
       add(to, "rank " + std::to_string(rank.rank) + " failed", shown(rank.failure));
 }
 
-void add_waiting(lines& to, const cluster_report& x) {
+void add_waiting(line_list& to, const cluster_report& x) {
   to.emplace_back();
   to.emplace_back("no rank yet, and why:");
   for (const auto& process : x.waiting) {
@@ -174,7 +173,7 @@ json to_json(const waiting_report& x) {
 } // namespace
 
 std::vector<std::string> status_lines(const cluster_report& x) {
-  lines to;
+  line_list to;
   add(to, "job", x.job.empty() ? "(without a name)" : shown(x.job));
   add(to, "coordinator", "number " + std::to_string(x.coordinator) + ", at " + shown(x.address));
   add(to, "state",

@@ -1,5 +1,3 @@
-#include "tools/leat/graph/graph.hpp"
-
 #include "runtime/storage/durable_file.hpp"
 
 #include <leat/pipeline_facts.hpp>
@@ -8,6 +6,7 @@
 #include "tools/leat/graph/graph_text.hpp"
 #include "tools/leat/job_options.hpp"
 #include "tools/leat/output.hpp"
+#include "tools/leat/subcommands.hpp"
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 

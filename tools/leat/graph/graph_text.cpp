@@ -1,5 +1,7 @@
 #include "tools/leat/graph/graph_text.hpp"
 
+#include "runtime/base/text.hpp"
+
 #include <leat/pipeline_facts.hpp>
 
 #include "tools/leat/output.hpp"
@@ -13,27 +15,14 @@ namespace {
 /// Calls up to this length have their remarks in one column.
 constexpr std::size_t widest_call = 48;
 
-std::string counted(std::uint64_t n, const std::string& one) {
-  return std::to_string(n) + ' ' + one + (n == 1 ? "" : "s");
-}
-
 std::string about(std::uint64_t bytes) {
   return "about " + (bytes == 1 ? "1 byte" : readable_bytes(bytes));
 }
 
 /// "rounds 4, 6"
 std::string rounds_of(const plan_step& x) {
-  std::string text;
-  for (const auto round : x.rounds)
-    text += (text.empty() ? "" : ", ") + std::to_string(round + 1);
-  return (x.rounds.size() == 1 ? "round " : "rounds ") + text;
-}
-
-std::string listed(const std::vector<std::string>& xs) {
-  std::string text;
-  for (const auto& x : xs)
-    text += (text.empty() ? "" : ", ") + x;
-  return text;
+  return (x.rounds.size() == 1 ? "round " : "rounds ")
+         + listed(x.rounds, [](auto round) { return std::to_string(round + 1); });
 }
 
 std::string epoch_of(const plan_graph& x) {
@@ -49,10 +38,8 @@ std::string epoch_of(const plan_graph& x) {
 std::string world_sizes_of(const plan_graph& x) {
   if (x.is_indexed())
     return "any";
-  std::vector<std::string> sizes;
-  for (const auto size : x.epoch.world_sizes())
-    sizes.push_back(std::to_string(size));
-  return listed(sizes) + " (a lane and its state belong to one rank)";
+  return listed(x.epoch.world_sizes(), [](auto size) { return std::to_string(size); })
+         + " (a lane and its state belong to one rank)";
 }
 
 std::string snapshots_of(const plan_graph& x) {

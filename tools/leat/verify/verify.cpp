@@ -1,10 +1,11 @@
-#include "tools/leat/verify/verify.hpp"
+#include "runtime/base/error_in_flight.hpp"
 
 #include <leat/error.hpp>
 
 #include "tools/leat/option_values.hpp"
 #include "tools/leat/output.hpp"
 #include "tools/leat/run_log.hpp"
+#include "tools/leat/subcommands.hpp"
 #include "tools/leat/verify/audit.hpp"
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -36,7 +37,7 @@ void read_order(const std::string& file, audit& to) {
       is_empty = false;
     }
   if (is_empty) // if `leat order` failed, no job may pass because of that
-    bad_usage("ORDER", "\"" + file + "\", without a batch", "the output of `leat order`");
+    refuse_argument("ORDER", "\"" + file + "\", without a batch", "the output of `leat order`");
 }
 
 void read_log(const std::string& file, audit& to) {
@@ -68,7 +69,7 @@ audit_report judge(const verify_options& x) {
     audit.begin_logs();
     for (const auto& file : split(files, ','))
       if (file.empty())
-        bad_usage("LOG", "\"" + files + "\"", "a file before and after each comma");
+        refuse_argument("LOG", "\"" + files + "\"", "a file before and after each comma");
       else
         read_log(file, audit);
   }

@@ -1,3 +1,5 @@
+#include "runtime/pipeline/operator_node.hpp"
+#include "runtime/pipeline/pipeline_facts.hpp"
 #include "runtime/pipeline/text/pipeline_rebuild.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 #include "tests/support/catch.hpp"

@@ -1,8 +1,8 @@
-#include "runtime/device/cuda_device.hpp"
+#include "runtime/device/cuda/cuda_device.hpp"
 
 #include "runtime/base/text.hpp"
 #include "runtime/base/threads/fork_check.hpp"
-#include "runtime/device/cuda_driver.hpp"
+#include "runtime/device/cuda/cuda_driver.hpp"
 
 #include <leat/error.hpp>
 

@@ -1,6 +1,6 @@
 // Instead of cuda_driver.cpp and cuda_device.cpp where LEAT_CUDA is OFF.
 
-#include "runtime/device/cuda_device.hpp"
+#include "runtime/device/cuda/cuda_device.hpp"
 
 #include <leat/error.hpp>
 

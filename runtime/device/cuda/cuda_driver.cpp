@@ -1,4 +1,4 @@
-#include "runtime/device/cuda_driver.hpp"
+#include "runtime/device/cuda/cuda_driver.hpp"
 
 #include <leat/error.hpp>
 
