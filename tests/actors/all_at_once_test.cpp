@@ -1,28 +1,17 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/lease_line.hpp"
+#include "tests/support/small_job.hpp"
+#include "tests/support/stages.hpp"
 #include "tests/support/temporary_directory.hpp"
 
-#include <leat/leat.hpp>
 #include <leat/testing.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 // Everything that may happen to one loader, at the same time: each thing on its own has tests of
 // its own, and the thread sanitizer sees how they interact.
-
 namespace leat::all_at_once_test {
 namespace {
 
 constexpr std::uint64_t records = 900;
-
-pipeline with_noise(const pipeline& x) {
-  return x.map("noise@1", [](sample& s, context& c) { s.set("noise", c.rng().uniform()); });
-}
 
 pipeline indexed(const std::string& /*at*/) {
   return with_noise(count(records).shuffle({.seed = 3})).batch(12, {.end = epoch_end::mask});
@@ -30,30 +19,14 @@ pipeline indexed(const std::string& /*at*/) {
 
 /// An operator probes content, so that workers make rounds for each other.
 pipeline by_content(const std::string& /*at*/) {
-  const auto numbers =
-      from_function("numbers@1", records, [](std::uint64_t i, sample& s) { s.set("n", i); });
-  return with_noise(numbers
-                        .filter({.name = "keep@1",
-                                 .make =
-                                     [] {
-                                       return [](sample& s) {
-                                         return s.get<std::uint64_t>("n") % 7 != 2;
-                                       };
-                                     }})
-                        .shuffle_buffer(50, 3))
+  const auto keep = probing("keep@1", [](sample& s) { return number_of(s) % 7 != 2; });
+  return with_noise(numbers(records).filter(keep).shuffle_buffer(50, 3))
       .batch(12, {.lanes = 4, .end = epoch_end::mask});
 }
 
 /// The records exist once: a thread reads them, into a journal.
 pipeline live(const std::string& at) {
-  return with_noise(once("numbers",
-                         [next = std::uint64_t{0}](sample& s) mutable {
-                           if (next == records)
-                             return false;
-                           s.set("n", next++);
-                           return true;
-                         })
-                        .shuffle_buffer(40, 5))
+  return with_noise(numbers_once(records).shuffle_buffer(40, 5))
       .batch(12, {.lanes = 4, .end = epoch_end::mask})
       .journal(at + "/journal");
 }
@@ -116,14 +89,11 @@ digests stormy_run(loader& x, const std::string& directory) {
   return got;
 }
 
-constexpr dispatch_policy policies[] = {dispatch_policy::on_demand, dispatch_policy::round_robin,
-                                        dispatch_policy::by_lane};
-
 TEST_CASE("all at once: deaths, resizes, saves and a second thread change no batch") {
   for (const auto& make : {indexed, by_content, live}) {
     const auto expected = plain_run(make);
     REQUIRE(expected.size() > 50);
-    for (const auto policy : policies) {
+    for (const auto policy : all_policies) {
       test::temporary_directory at;
       const auto data = make(at.path());
       CAPTURE(to_string(data), static_cast<int>(policy));
@@ -136,7 +106,7 @@ TEST_CASE("all at once: deaths, resizes, saves and a second thread change no bat
 TEST_CASE("all at once: after a rewind, amid batches that were made ahead, they come again") {
   for (const auto& make : {indexed, by_content}) {
     const auto expected = plain_run(make);
-    for (const auto policy : policies) {
+    for (const auto policy : all_policies) {
       test::temporary_directory at;
       const auto data = make(at.path());
       CAPTURE(to_string(data), static_cast<int>(policy));
@@ -158,7 +128,7 @@ TEST_CASE("all at once: a loader is destroyed amid all of it") {
       std::vector<lease> held;
       std::thread reader;
       {
-        loader x{make(at.path()), dying(policies[n % 3])};
+        loader x{make(at.path()), dying(all_policies[n % 3])};
         for (std::size_t i = 0; i < n; ++i) {
           auto batch = x.next();
           if (i % 3 == 1)

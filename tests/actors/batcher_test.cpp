@@ -2,12 +2,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/deterministic_system.hpp"
 #include "tests/support/slots.hpp"
-
-#include <caf/exit_reason.hpp>
-#include <caf/send.hpp>
-
-#include <chrono>
-#include <vector>
+#include "tests/support/stage_probes.hpp"
 
 namespace leat::batcher_test {
 namespace {
@@ -16,27 +11,13 @@ using namespace std::chrono_literals;
 
 using slots = std::vector<slot_ptr>;
 
-/// Takes the dispatcher's place, and keeps the slots that it is to deal.
-dispatcher_actor::behavior_type dispatcher_probe(dispatcher_actor::pointer,
-                                                 std::shared_ptr<slots> dealt) {
-  return {
-      [](start_atom, const batcher_actor&) {},
-      [dealt](deal_atom, const slot_ptr& slot) { dealt->push_back(slot); },
-      [](complete_atom) {},
-      [](run_atom) {},
-      [](epoch_atom, std::uint64_t) {},
-      [](rewind_atom, std::uint64_t) {},
-      [](resize_atom, std::uint64_t) {},
-  };
-}
-
 /// The test itself plays dispatcher and workers: it opens slots and finishes rows by hand.
 struct fixture {
   deterministic_system actors;
   std::shared_ptr<gate> lives = std::make_shared<gate>();
-  std::shared_ptr<slots> dealt = std::make_shared<slots>();
+  std::shared_ptr<told> seen = std::make_shared<told>();
   slots finished;
-  dispatcher_actor dispatcher = actors.system().spawn(dispatcher_probe, dealt);
+  dispatcher_actor dispatcher = actors.system().spawn(dispatcher_probe, seen);
   batcher_actor uut = actors.system().spawn(
       batcher, dispatcher, [this](slot_ptr slot) { finished.push_back(std::move(slot)); }, lives);
 
@@ -73,7 +54,7 @@ TEST_CASE_METHOD(fixture, "batcher: a free slot goes to the dispatcher, as not y
   open_rows(*slot, 0);
   slot->release();
   tell(free_atom_v, slot);
-  CHECK(*dealt == slots{slot});
+  CHECK(seen->dealt == slots{slot});
   CHECK_FALSE(slot->complete());
   tell(complete_atom_v); // of an earlier opening
   CHECK(finished.empty());
@@ -126,7 +107,7 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture, "batcher: it ends with an exit message and keeps no slot") {
   std::weak_ptr<batch_slot> slot = begun(1);
-  dealt->clear();
+  seen->dealt.clear();
   caf::anon_send_exit(uut, caf::exit_reason::user_shutdown);
   actors.run();
   CHECK(lives->wait_for_none(0s));

@@ -2,29 +2,16 @@
 #include "actors/checkpoint.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/deterministic_system.hpp"
-#include "tests/support/operator_facts.hpp"
+#include "tests/support/job_parts.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <caf/error.hpp>
-#include <caf/exit_reason.hpp>
-#include <caf/send.hpp>
-
-#include <chrono>
-#include <fstream>
-#include <memory>
-#include <string>
-#include <vector>
 
 namespace leat::checkpoint_test {
 namespace {
 
 std::shared_ptr<const snapshot> part_of(std::uint64_t step) {
-  snapshot x;
-  x.pipeline = test::batch_of(test::count_of(1000), 10, 10);
-  x.step = step;
-  x.global_step = step;
-  x.world_size = 1;
-  return std::make_shared<const snapshot>(std::move(x));
+  return std::make_shared<const snapshot>(test::part_of(0, step));
 }
 
 TEST_CASE("checkpoint: each request has its answer, in order, and from one that is gone, too") {

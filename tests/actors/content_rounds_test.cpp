@@ -1,24 +1,17 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/small_job.hpp"
+#include "tests/support/stages.hpp"
 #include "tests/support/twins.hpp"
 
 #include <leat/leat.hpp>
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <set>
-#include <string>
-#include <vector>
-
 // Rounds of operators that probe content, below operators that stop asking for more: what was
 // probed for them and is then not wanted must leave no trace. See tests/support/twins.hpp.
-
 namespace leat::test::content_rounds_test {
 namespace {
+
+const filter_stage keep_none = probing("none@1", [](sample&) { return false; });
 
 /// Values by position.
 using rows = std::map<std::uint64_t, std::int64_t>;
@@ -64,10 +57,8 @@ void check_twin(const twin& x, std::uint64_t lanes, std::uint64_t m, epoch_end e
   CAPTURE(to_string(data));
   for (const std::size_t workers : {0, 1, 3, 8}) {
     CAPTURE(workers);
-    const std::array policies{dispatch_policy::on_demand, dispatch_policy::round_robin,
-                              dispatch_policy::by_lane};
-    REQUIRE(rows_of(data, {.workers = workers, .dispatch = policies[(lanes + workers) % 3]}, steps)
-            == *expected);
+    const auto policy = all_policies[(lanes + workers) % 3];
+    REQUIRE(rows_of(data, {.workers = workers, .dispatch = policy}, steps) == *expected);
   }
 }
 
@@ -150,17 +141,16 @@ TEST_CASE("content rounds: more than 2^128 passes are refused") {
   for (int level = 0; level < 4; ++level)
     x = mix({x, leaf(5, 2, false).data}, {.stop = mix_stop::cycle});
   CHECK_NOTHROW(loader{x.batch(1), {.workers = 0}});
-  const auto refused = problem_of([&] { loader{x.repeat(2).batch(1), {.workers = 0}}; });
-  REQUIRE(refused);
-  CHECK(refused->code() == errc::invalid_argument);
-  CHECK(std::string{refused->what()}.find("more than 2^128 passes") != std::string::npos);
+  check_refusal(
+      [&] {
+        loader{x.repeat(2).batch(1), {.workers = 0}};
+      },
+      errc::invalid_argument, {"more than 2^128 passes"});
 }
 
 TEST_CASE("content rounds: an input of a cycling mix that gives nothing is an error, also if it is "
           "found last") {
-  const auto empty = leaf(3, 1, false).data.filter({.name = "none@1", .make = [] {
-                                                      return [](sample&) { return false; };
-                                                    }});
+  const auto empty = leaf(3, 1, false).data.filter(keep_none);
   const auto some = leaf(2, 2, false).data;
   for (const std::size_t workers : {0, 2})
     for (const auto& inputs : {std::vector{some, empty}, std::vector{empty, some}}) {
@@ -169,27 +159,21 @@ TEST_CASE("content rounds: an input of a cycling mix that gives nothing is an er
         CAPTURE(workers, weights);
         const auto data = mix(inputs, {.weights = weights, .stop = mix_stop::cycle})
                               .batch(1, {.end = epoch_end::mask});
-        const auto failed = problem_of([&] { rows_of(data, {.workers = workers}, 20); });
-        REQUIRE(failed);
-        CHECK(failed->code() == errc::empty_epoch);
-        CHECK(failed->details().stage == "mix");
+        const auto run = [&] { rows_of(data, {.workers = workers}, 20); };
+        CHECK(check_refusal(run, errc::empty_epoch).details().stage == "mix");
       }
     }
 }
 
 TEST_CASE(
     "content rounds: repetitions without an item end, or are an error where they are endless") {
-  const auto nothing =
-      count(2).filter({.name = "none@1", .make = [] { return [](sample&) { return false; }; }});
-  const auto batches_of = [&](std::uint64_t times) {
-    return concat({nothing.repeat(times), leaf(1, 2, false).data})
-        .batch(1, {.end = epoch_end::mask});
+  const auto rows_after = [](std::uint64_t times) {
+    const auto data = concat({count(2).filter(keep_none).repeat(times), leaf(1, 2, false).data});
+    return rows_of(data.batch(1, {.end = epoch_end::mask}), {.workers = 0}, 20);
   };
-  CHECK(rows_of(batches_of(1000), {.workers = 0}, 20).size() == 1);
-  const auto failed = problem_of([&] { rows_of(batches_of(UINT64_MAX), {.workers = 0}, 20); });
-  REQUIRE(failed);
-  CHECK(failed->code() == errc::empty_epoch);
-  CHECK(failed->details().stage == "repeat");
+  CHECK(rows_after(1000).size() == 1);
+  const auto failed = check_refusal([&] { rows_after(UINT64_MAX); }, errc::empty_epoch);
+  CHECK(failed.details().stage == "repeat");
 }
 
 } // namespace

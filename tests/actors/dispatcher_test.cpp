@@ -3,34 +3,12 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/deterministic_system.hpp"
 #include "tests/support/small_job.hpp"
-
-#include <caf/exit_reason.hpp>
-#include <caf/send.hpp>
-
-#include <chrono>
-#include <functional>
-#include <stdexcept>
-#include <string>
-#include <vector>
+#include "tests/support/stage_probes.hpp"
 
 namespace leat::dispatcher_test {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// What the dispatcher and its workers told the batcher.
-struct told {
-  std::size_t complete = 0;
-  std::vector<error> failures;
-};
-
-batcher_actor::behavior_type batcher_probe(batcher_actor::pointer, std::shared_ptr<told> seen) {
-  return {
-      [](free_atom, const slot_ptr&) {},
-      [seen](complete_atom) { ++seen->complete; },
-      [seen](fail_atom, const error_ptr& problem) { seen->failures.push_back(*problem); },
-  };
-}
 
 using ids = std::vector<std::uint32_t>;
 
@@ -150,11 +128,11 @@ using making = std::vector<std::pair<std::size_t, bool>>;
 TEST_CASE_METHOD(fixture, "dispatcher: batches are numbered, dealt and run, until the end") {
   CHECK(made == making{{0, false}, {1, false}});
   auto first = deal();
-  CHECK(seen->complete == 1);
+  CHECK(seen->to_batcher == 1);
   auto second = deal();
-  CHECK(seen->complete == 2);
+  CHECK(seen->to_batcher == 2);
   auto end = deal();
-  CHECK(seen->complete == 3);
+  CHECK(seen->to_batcher == 3);
   CHECK(first->plan().step == 0);
   CHECK(second->plan().step == 1);
   CHECK(second->plan().end_of_epoch);
@@ -173,14 +151,14 @@ TEST_CASE_METHOD(fixture, "dispatcher: a lost worker is replaced, and its rows a
 
 TEST_CASE_METHOD(fixture, "dispatcher: the batcher hears of each death, and may find a batch") {
   kill(0);
-  CHECK(seen->complete == 1);
+  CHECK(seen->to_batcher == 1);
   drill.die_at = 3;
   kill(1);
-  CHECK(seen->complete == 2);
+  CHECK(seen->to_batcher == 2);
   auto slot = deal();
   CHECK(made.size() == 6); // two died over row 3
   CHECK(slot->complete());
-  CHECK(seen->complete == 4);
+  CHECK(seen->to_batcher == 4);
 }
 
 TEST_CASE_METHOD(fixture, "dispatcher: what a retired worker leaves goes to any other") {
@@ -237,7 +215,7 @@ TEST_CASE_METHOD(fixture, "dispatcher: what a handler throws reaches the batcher
   broken.clear();
   deal(); // nothing is dealt any more, and one failure is enough
   CHECK(seen->failures.size() == 1);
-  CHECK(seen->complete == (where == "open_probe" && which == 2 ? 1U : 0U));
+  CHECK(seen->to_batcher == (where == "open_probe" && which == 2 ? 1U : 0U));
 }
 
 TEST_CASE_METHOD(fixture, "dispatcher: its end takes the workers along") {

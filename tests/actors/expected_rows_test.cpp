@@ -8,16 +8,10 @@
 #include "runtime/storage/object_store.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/small_job.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/leat.hpp>
-
-#include <cstdint>
-#include <fstream>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace leat::expected_rows_test {
 namespace {

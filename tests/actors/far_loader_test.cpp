@@ -2,16 +2,13 @@
 
 #include "runtime/sources/tar/tar_source.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/drain.hpp"
 #include "tests/support/far_store.hpp"
 #include "tests/support/job.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
-
-#include <leat/leat.hpp>
-
-#include <cstdint>
-#include <string>
 
 namespace leat::far_loader_test {
 namespace {
@@ -62,16 +59,12 @@ TEST_CASE("loader: destroying it ends the wait of its workers for a store, and n
              {.workers = 2, .epochs = 1000, .prefetch = 4, .while_waiting = [] { return false; }}};
     store.hold_after(0);
     // What has arrived is handed over, up to the first batch that waits for the store.
-    CHECK(code_of([&] {
-            while (x.next()) {
-            }
-          })
-          == errc::interrupted);
+    CHECK(code_of([&] { drain(x); }) == errc::interrupted);
     store.wait_for_reads(2);
   }
   store.release();
   std::uint64_t rows = 0;
-  while (auto batch = other.next())
+  for (auto batch : other)
     rows += batch->valid_rows();
   CHECK(rows == 40);
 }

@@ -1,4 +1,5 @@
 #include "tests/support/catch.hpp"
+#include "tests/support/stages.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
 
@@ -8,16 +9,9 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
 
 // The child of a fork does not have its parent's threads. What it does with its parent's loaders
 // must neither hang nor disturb the parent.
-
 namespace leat::fork_test {
 namespace {
 
@@ -37,15 +31,7 @@ std::optional<int> in_child(const std::function<int()>& run) {
 
 /// There is something to read at once; the source's thread then waits for more.
 pipeline endless() {
-  auto n = std::make_shared<std::uint64_t>(0);
-  return once("endless@1", [n](sample& s) {
-    s.set("n", (*n)++);
-    return true;
-  });
-}
-
-pipeline numbers() {
-  return from_function("numbers@1", 1000, [](std::uint64_t i, sample& s) { s.set("n", i); });
+  return numbers_once(UINT64_MAX);
 }
 
 TEST_CASE("fork: a child gets an error for each call of its parent's loaders, and destroys them") {
@@ -53,8 +39,8 @@ TEST_CASE("fork: a child gets an error for each call of its parent's loaders, an
   for (const std::size_t workers : {0, 2})
     for (int kind = 0; kind < 3; ++kind) {
       CAPTURE(workers, kind);
-      auto data = std::make_optional(kind == 0   ? numbers().shuffle().batch(8)
-                                     : kind == 1 ? numbers().shuffle_buffer(100).batch(8)
+      auto data = std::make_optional(kind == 0   ? numbers(1000).shuffle().batch(8)
+                                     : kind == 1 ? numbers(1000).shuffle_buffer(100).batch(8)
                                                  : endless().batch(8));
       auto x = std::make_unique<loader>(*data, loader_options{.workers = workers});
       auto held = x->next();
@@ -71,10 +57,10 @@ TEST_CASE("fork: a child gets an error for each call of its parent's loaders, an
             || !refused([&] { x->wait_saved(); }) || !refused([&] { (void)x->stats(); }))
           return 2;
         if (!refused([&] {
-              loader{numbers().batch(8), {.workers = 0}};
+              loader{numbers(1000).batch(8), {.workers = 0}};
             })
             || !refused([&] {
-                 loader{numbers().batch(8), {.workers = 1}};
+                 loader{numbers(1000).batch(8), {.workers = 1}};
                }))
           return 3;
         held.reset();
@@ -108,7 +94,7 @@ TEST_CASE("fork: a child may destroy a source whose thread runs in its parent") 
 int run_numbers(std::size_t workers, const std::shared_ptr<runtime>& in = {}) {
   int n = 0;
   const auto problem = problem_of([&] {
-    loader x{numbers().batch(8), {.workers = workers, .runtime = in}};
+    loader x{numbers(1000).batch(8), {.workers = workers, .runtime = in}};
     while (x.next())
       ++n;
   });
@@ -123,14 +109,14 @@ TEST_CASE("fork: idle threads are enough for a refusal, and a shutdown ends them
     REQUIRE(run_numbers(2) == 0);
     CHECK(in_child([&] { return run_numbers(workers); }) == 2);
     CHECK(in_child([&] {
-            const auto problem = problem_of([] { loader{numbers().batch(8), {}}; });
+            const auto problem = problem_of([] { loader{numbers(1000).batch(8), {}}; });
             return problem->details().needed.find("shutdown()") == std::string::npos;
           })
           == 0);
     shutdown();
     CHECK(in_child([&] { return run_numbers(workers); }) == 0);
     // Loaders that live are too much, although they have ended.
-    loader x{numbers().batch(8), {.workers = workers}};
+    loader x{numbers(1000).batch(8), {.workers = workers}};
     shutdown();
     CHECK(in_child([&] { return run_numbers(workers); }) == 2);
   }
@@ -150,8 +136,8 @@ TEST_CASE("fork: what a child's parent refused it refuses its own children") {
 
 TEST_CASE("fork: a child that ends its parent's runtimes neither hangs nor disturbs them") {
   auto own = std::make_shared<runtime>();
-  loader x{numbers().batch(8), {.workers = 2, .runtime = own}};
-  loader y{numbers().batch(8), {.workers = 2}};
+  loader x{numbers(1000).batch(8), {.workers = 2, .runtime = own}};
+  loader y{numbers(1000).batch(8), {.workers = 2}};
   REQUIRE(x.next());
   REQUIRE(y.next());
   CHECK(in_child([&] {

@@ -1,16 +1,9 @@
 // Short handlers that run in the thread whose message made them ready.
 
 #include "tests/support/catch.hpp"
+#include "tests/support/stages.hpp"
 
 #include <leat/leat.hpp>
-
-#include <array>
-#include <atomic>
-#include <cstdint>
-#include <future>
-#include <memory>
-#include <thread>
-#include <vector>
 
 namespace leat::handlers_here_test {
 namespace {
@@ -31,8 +24,7 @@ TEST_CASE("handlers here: a finished batch does not wait for its worker's next r
         (*seen)[batch - 1].wait();
     };
     const auto data = count(batches * rows);
-    const filter_stage all{.name = "all@1", .make = [] { return [](sample&) { return true; }; }};
-    const auto job = (is_indexed ? data : data.filter(all))
+    const auto job = (is_indexed ? data : data.filter(keep_all()))
                          .map("wait@1", wait)
                          .batch(rows, {.lanes = 1, .end = epoch_end::mask});
     loader x{job, {.workers = 1, .prefetch = 4}};

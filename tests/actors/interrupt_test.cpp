@@ -1,78 +1,32 @@
 #include "actors/actor_engine.hpp"
+#include "tests/support/blocked_source.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/heard_notices.hpp"
 #include "tests/support/job.hpp"
 #include "tests/support/small_job.hpp"
+#include "tests/support/stages.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
 
-#include <leat/leat.hpp>
-#include <leat/notice.hpp>
-
-#include <atomic>
-#include <chrono>
-#include <cstring>
-#include <filesystem>
-#include <functional>
-#include <future>
-#include <memory>
-#include <string>
-#include <thread>
-#include <vector>
-
 // A next() that waits, and is told to end.
-
 namespace leat::test::interrupt_test {
 namespace {
 
-/// Gives n records, then blocks until it is destroyed or released.
-class blocked_source {
-public:
-  pipeline data(std::uint64_t records, const std::string& journal) {
-    return once("blocked",
-                [this, records, n = std::uint64_t{0}](sample& into) mutable {
-                  if (n == records) {
-                    waits_.set_value();
-                    gone_.wait();
-                    return false;
-                  }
-                  into.set("n", n++);
-                  return true;
-                })
-        .batch(4, {.lanes = 2, .end = epoch_end::drop})
-        .journal(journal);
-  }
-  /// Waits until the source blocks.
-  void wait() { waits_.get_future().wait(); }
-  ~blocked_source() { let_go(); }
-  void let_go() {
-    if (!std::exchange(is_gone_, true))
-      go_.set_value();
-  }
-
-private:
-  std::promise<void> waits_;
-  std::promise<void> go_;
-  std::shared_future<void> gone_ = go_.get_future().share();
-  bool is_gone_ = false;
-};
-
 errc code_of_next(loader& x) {
-  try {
-    x.next();
-  } catch (const error& problem) {
-    return problem.code();
-  }
-  return errc{};
+  return code_of([&] { x.next(); }).value_or(errc{});
 }
 
 TEST_CASE("interrupt ends a next() that waits for records, and the snapshot says where it was") {
   for (const std::size_t workers : {0, 2}) {
     CAPTURE(workers);
     const temporary_directory at;
-    blocked_source source;
+    const auto job_of = [&](const pipeline& records) {
+      return records.batch(4, {.lanes = 2, .end = epoch_end::drop}).journal(at / "journal");
+    };
+    blocked_source source{10};
     std::string state;
     {
-      loader job{source.data(10, at / "journal"), {.workers = workers}};
+      loader job{job_of(source.data()), {.workers = workers}};
       REQUIRE(job.next()); // known not to be the last
       std::jthread interrupter{[&] {
         source.wait();
@@ -87,10 +41,7 @@ TEST_CASE("interrupt ends a next() that waits for records, and the snapshot says
       REQUIRE(job.position().step == job.stats().batches);
       source.let_go();
     }
-    loader again{once("blocked", [](sample&) { return false; })
-                     .batch(4, {.lanes = 2, .end = epoch_end::drop})
-                     .journal(at / "journal"),
-                 {.workers = workers}};
+    loader again{job_of(once("blocked", [](sample&) { return false; })), {.workers = workers}};
     const auto here = again.restore_parts({state});
     std::uint64_t records = 4 * here.step;
     while (auto batch = again.next())
@@ -211,18 +162,16 @@ TEST_CASE("an interrupt before a restore, or in it, holds for each next() after 
       const auto data = count(40).batch(4);
       save_two(data, at / "sets");
       loader job{data, {.workers = workers}};
-      int notices = 0;
-      set_notice_handler([&](const std::string&) {
-        ++notices;
-        if (in_restore)
+      {
+        heard_notices heard{[&] {
+          if (in_restore)
+            job.interrupt();
+        }};
+        if (!in_restore)
           job.interrupt();
-      });
-      if (!in_restore)
-        job.interrupt();
-      const auto found = job.restore(at / "sets", {.allow_older = true});
-      set_notice_handler({});
-      REQUIRE(found);
-      REQUIRE(notices == 1);
+        REQUIRE(job.restore(at / "sets", {.allow_older = true}));
+        REQUIRE(heard.number() == 1);
+      }
       REQUIRE(code_of_next_at_once(job) == errc::interrupted);
       REQUIRE(job.position().step == 1);
       job.save(at / "after");
@@ -282,29 +231,14 @@ TEST_CASE("while_waiting ends one next(), and the next call gives the batch that
   REQUIRE(looks >= 3); // twice with false, once with true between them
 }
 
-/// Asks at every chance, and gives up the third time.
-class impatience {
-public:
-  std::function<bool()> asked() {
-    return [this] { return ++looks_ % 3 != 0; };
-  }
-  int looks() const { return looks_; }
-
-private:
-  int looks_ = 0;
-};
-
+/// The code of a call whose caller asks at every chance, and gives up the third time.
 template <class Call>
 errc code_of_impatient(Call call) {
-  impatience caller;
-  const patience waits{caller.asked(), std::chrono::milliseconds{0}};
-  try {
-    call();
-  } catch (const error& problem) {
-    REQUIRE(caller.looks() % 3 == 0);
-    return problem.code();
-  }
-  return errc{};
+  int looks = 0;
+  const patience waits{[&] { return ++looks % 3 != 0; }, std::chrono::milliseconds{0}};
+  const auto code = code_of(call);
+  REQUIRE((!code || looks % 3 == 0));
+  return code.value_or(errc{});
 }
 
 TEST_CASE("a first next() that waits for records can be given up, and made again") {
@@ -332,14 +266,11 @@ TEST_CASE("a first next() that waits for records can be given up, and made again
 
 /// Samples 0 to n - 1 of many.
 pipeline first_of_many(std::uint64_t n) {
-  const filter_stage few{.name = "few@1", .make = [n] {
-                           return [n](const sample& x) {
-                             std::uint64_t number = 0;
-                             std::memcpy(&number, &x.view<std::uint8_t, 1>("value")(0),
-                                         sizeof number);
-                             return number < n;
-                           };
-                         }};
+  const auto few = probing("few@1", [n](const sample& x) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, &x.view<std::uint8_t, 1>("value")(0), sizeof number);
+    return number < n;
+  });
   return count(std::uint64_t{1} << 40).filter(few).batch(4, {.end = epoch_end::drop});
 }
 

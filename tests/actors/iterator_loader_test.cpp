@@ -1,24 +1,11 @@
-#include "tests/support/catch.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/small_job.hpp"
+#include "tests/support/stages.hpp"
+#include "tests/support/whole_job.hpp"
 
-#include <leat/leat.hpp>
 #include <leat/testing.hpp>
-
-#include <algorithm>
-#include <atomic>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <set>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 namespace leat::iterator_loader_test {
 namespace {
@@ -26,21 +13,7 @@ namespace {
 constexpr std::uint64_t lanes = 24;
 
 filter_stage keep(std::function<bool(std::uint64_t)> which) {
-  return {.name = "keep@1", .make = [which] {
-            return [which](sample& s) { return which(s.get<std::uint64_t>("n")); };
-          }};
-}
-
-pipeline numbers(std::uint64_t n) {
-  return from_function("numbers@1", n, [](std::uint64_t i, sample& s) { s.set("n", i); });
-}
-
-/// Any mistake shows in the pixels.
-pipeline noisy(const pipeline& x) {
-  return x.map("noise@1", [](sample& s, context& c) {
-    for (auto& v : s.make<float>("noise", {4}))
-      v = static_cast<float>(c.rng().uniform());
-  });
+  return probing("keep@1", [which](sample& s) { return which(number_of(s)); });
 }
 
 /// Two filters probe content, the second one what a map made; between them is a buffer.
@@ -49,14 +22,14 @@ pipeline job_of(epoch_end end, std::uint64_t records = 500) {
                    .shuffle({.seed = 3})
                    .filter(keep([](std::uint64_t n) { return n % 7 != 2; }))
                    .shuffle_buffer(100, 8);
-  return noisy(first)
+  return with_noise(first)
       .filter(keep([](std::uint64_t n) { return n % 5 != 1; }))
       .batch(48, {.lanes = lanes, .end = end});
 }
 
 /// Lane l has 2 + l / 2 items: 2 to 13.
 pipeline uneven(epoch_end end) {
-  return noisy(numbers(30 * lanes).filter(keep([](std::uint64_t n) {
+  return with_noise(numbers(30 * lanes).filter(keep([](std::uint64_t n) {
            return n / lanes < 2 + n % lanes / 2;
          })))
       .batch(48, {.lanes = lanes, .end = end});
@@ -64,7 +37,7 @@ pipeline uneven(epoch_end end) {
 
 /// Nothing looks at content: several ranks run far ahead.
 pipeline by_key(epoch_end end, std::uint64_t records = 700) {
-  return noisy(numbers(records).filter(key_hash(70)).shuffle_buffer(60, 4))
+  return with_noise(numbers(records).filter(key_hash(70)).shuffle_buffer(60, 4))
       .batch(48, {.lanes = lanes, .end = end});
 }
 
@@ -76,18 +49,7 @@ loader_options quick(std::size_t workers, std::uint64_t epochs = 1) {
 std::vector<job_step> plain_run(const pipeline& data, std::uint64_t epochs,
                                 std::size_t most = SIZE_MAX) {
   loader x{data, quick(0, epochs)};
-  std::vector<job_step> steps;
-  while (steps.size() < most) {
-    const auto batch = x.next();
-    if (!batch)
-      break;
-    append(steps, *batch);
-  }
-  return steps;
-}
-
-std::vector<job_step> from(const std::vector<job_step>& steps, std::size_t begin) {
-  return {steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.end()};
+  return next_steps(x, most);
 }
 
 /// A pipeline, and what is needed to run it.
@@ -115,13 +77,9 @@ TEST_CASE("iterators: batches are the same for any worker count, world size and 
         if (test::thread_sanitized && world != 1 && world != 3)
           continue;
         auto options = quick(workers, job.epochs);
-        const dispatch_policy policies[] = {dispatch_policy::on_demand,
-                                            dispatch_policy::round_robin, dispatch_policy::by_lane};
-        options.dispatch = policies[(world + workers) % 3];
+        options.dispatch = all_policies[(world + workers) % 3];
         CAPTURE(world, workers);
-        REQUIRE(global_steps(run_ranks(
-                    job.data, options, world, [](loader&) {}, job.most))
-                == reference);
+        REQUIRE(global_steps(run_ranks(job.data, options, world, {}, job.most)) == reference);
       }
   }
 }
@@ -156,7 +114,7 @@ TEST_CASE("iterators: by_lane keeps a stream's lane on one worker, in every roun
       std::lock_guard lock{mutex};
       if (std::this_thread::get_id() != trainer)
         seen[{where, c.lane()}].insert(std::this_thread::get_id());
-      wrong_lanes += c.lanes() != units || s.get<std::uint64_t>("n") / 1000 != c.lane() ? 1U : 0U;
+      wrong_lanes += c.lanes() != units || number_of(s) / 1000 != c.lane() ? 1U : 0U;
     };
   };
   const auto data = sequential("count@1", units,
@@ -172,10 +130,7 @@ TEST_CASE("iterators: by_lane keeps a stream's lane on one worker, in every roun
     auto options = quick(workers);
     options.dispatch = dispatch_policy::by_lane;
     loader from{data, options};
-    std::vector<job_step> steps;
-    while (const auto x = from.next())
-      append(steps, *x);
-    CHECK(steps == expected);
+    CHECK(next_steps(from) == expected);
     CHECK(seen.size() == 2 * units);
     std::set<std::thread::id> busy;
     for (const auto& [place, who] : seen) {
@@ -213,8 +168,7 @@ TEST_CASE("iterators: wherever a rank fails, the others hear of it or end") {
 
 TEST_CASE("iterators: ranks agree at most once a batch, and under cycle never") {
   const auto agreements = [](const pipeline& data, std::size_t most) {
-    const auto runs = run_ranks(
-        data, quick(1, 2), 4, [](loader&) {}, most);
+    const auto runs = run_ranks(data, quick(1, 2), 4, {}, most);
     for (const auto& x : runs) {
       CHECK(x.agreements == runs.front().agreements);
       CHECK(x.agreements <= x.steps.size());
@@ -272,24 +226,13 @@ TEST_CASE("iterators: restored at every step they give the same state and the sa
   for (const auto& job : all_work()) {
     CAPTURE(to_string(job.data));
     loader whole{job.data, quick(2, job.epochs)};
-    std::vector<job_step> reference;
-    std::vector<std::string> states{whole.snapshot()};
-    while (reference.size() < job.most) {
-      const auto batch = whole.next();
-      if (!batch)
-        break;
-      append(reference, *batch);
-      states.push_back(batch->snapshot());
-    }
+    const auto [reference, states] = whole_job{whole, job.most};
     for (std::size_t at = 0; at < states.size(); ++at) {
       CAPTURE(at);
       loader x{job.data, quick(at % 4, job.epochs)};
       REQUIRE(x.restore_parts({states[at]}).global_step == at);
       REQUIRE(x.snapshot() == states[at]); // without a step in between
-      std::vector<job_step> rest;
-      while (at + rest.size() < reference.size())
-        append(rest, *x.next());
-      REQUIRE(rest == from(reference, at));
+      REQUIRE(next_steps(x, reference.size() - at) == tail_of(reference, at));
       if (job.most == SIZE_MAX)
         REQUIRE_FALSE(x.next());
     }
@@ -332,27 +275,24 @@ TEST_CASE("iterators: parts of one world restore any other, in any order, sums i
 TEST_CASE(
     "iterators: the parts of a set restore only together, and the rank that is missing is named") {
   const auto data = job_of(epoch_end::cycle);
-  const auto runs = run_ranks(
-      data, quick(1), 3, [](loader&) {}, 2);
+  const auto runs = run_ranks(data, quick(1), 3, {}, 2);
   const auto parts = parts_after(runs, 1);
   for (std::size_t missing = 0; missing < 3; ++missing) {
     CAPTURE(missing);
     auto some = parts;
     some.erase(some.begin() + static_cast<std::ptrdiff_t>(missing));
-    const auto problem = problem_of([&] { loader{data, quick(0)}.restore_parts(some); });
-    REQUIRE(problem);
-    CHECK(problem->code() == errc::bad_snapshot);
-    CHECK(problem->details().got.find("rank " + std::to_string(missing)) != std::string::npos);
+    check_refusal(
+        [&] {
+          loader{data, quick(0)}.restore_parts(some);
+        },
+        errc::bad_snapshot, {"rank " + std::to_string(missing)});
   }
   // A rank of the same world needs only its own part.
   auto options = quick(0);
   options.world_size = 3;
   options.rank = 1;
   CHECK(loader{data, options}.restore_parts({parts[1]}).global_step == 2);
-  CHECK(problem_of([&] {
-          loader{data, options}.restore_parts({parts[0]});
-        })->code()
-        == errc::bad_snapshot);
+  check_refusal([&] { loader{data, options}.restore_parts({parts[0]}); }, errc::bad_snapshot);
 }
 
 TEST_CASE("iterators: a world size that does not divide the lanes is refused, with those that do") {
@@ -404,15 +344,14 @@ TEST_CASE("iterators: seek and skip_first_batches go to any batch, with and with
     for (std::uint64_t world : {1, 3}) {
       const auto all = plain_run(job.data, job.epochs, job.most);
       CAPTURE(to_string(job.data), world, all.size());
-      const auto whole = run_ranks(
-          job.data, quick(1, job.epochs), world, [](loader&) {}, job.most);
+      const auto whole = run_ranks(job.data, quick(1, job.epochs), world, {}, job.most);
       for (std::size_t n = 0; n < all.size(); n += 1 + n / (test::thread_sanitized ? 1 : 4)) {
         CAPTURE(n);
         const auto half = n / 2;
         const auto check = [&](const std::function<void(loader&)>& begin) {
           auto most = job.most == SIZE_MAX ? SIZE_MAX : job.most - n;
           const auto runs = run_ranks(job.data, quick(n % 3, job.epochs), world, begin, most);
-          REQUIRE(global_steps(runs) == from(all, n));
+          REQUIRE(global_steps(runs) == tail_of(all, n));
         };
         check([&](loader& x) { x.skip_first_batches(n); });
         check([&](loader& x) {
@@ -440,9 +379,7 @@ TEST_CASE("iterators: a state taken after seek or skip_first_batches is that of 
       skipped.skip_first_batches(n);
       loader x{job.data, quick(0, job.epochs)};
       REQUIRE(x.restore_parts({skipped.snapshot()}).global_step == n);
-      std::vector<job_step> next;
-      append(next, *x.next());
-      REQUIRE(next[0] == all[n]);
+      REQUIRE(next_steps(x, 1).at(0) == all[n]);
     }
   }
 }
@@ -457,10 +394,9 @@ TEST_CASE(
   loader beyond{data, quick(0, 2)};
   beyond.skip_first_batches(all.size() + 5);
   CHECK_FALSE(beyond.next());
-  CHECK(problem_of([&] { loader(data, quick(0, 2)).seek(0, all.size()); })->code()
-        == errc::invalid_argument);
-  CHECK(problem_of([&] { loader(job_of(epoch_end::cycle), quick(0)).seek(1, 0); })->code()
-        == errc::invalid_argument);
+  check_refusal([&] { loader(data, quick(0, 2)).seek(0, all.size()); }, errc::invalid_argument);
+  check_refusal([&] { loader(job_of(epoch_end::cycle), quick(0)).seek(1, 0); },
+                errc::invalid_argument);
   loader begun{data, quick(0, 2)};
   begun.next();
   CHECK_THROWS_AS(begun.seek(0, 0), error);
@@ -468,8 +404,8 @@ TEST_CASE(
 }
 
 TEST_CASE("iterators: abandon_epoch continues with the next epoch, whatever was made ahead") {
-  for (const auto& data :
-       {job_of(epoch_end::mask), job_of(epoch_end::drop), noisy(numbers(500).shuffle()).batch(48)})
+  for (const auto& data : {job_of(epoch_end::mask), job_of(epoch_end::drop),
+                           with_noise(numbers(500).shuffle()).batch(48)})
     for (std::uint64_t world : {1, 4})
       for (std::size_t workers : {0, 2}) {
         const auto all = plain_run(data, 3);
@@ -481,23 +417,22 @@ TEST_CASE("iterators: abandon_epoch continues with the next epoch, whatever was 
         CAPTURE(to_string(data), world, workers);
         for (std::size_t n = 0; n <= begin_of(1); n += test::thread_sanitized ? 5 : 1) {
           CAPTURE(n);
-          std::vector<job_step> expected{all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n)};
+          auto expected = head_of(all, n);
           // Before its first batch an epoch has not begun, and nothing is left out.
-          const auto next = from(all, n == 0 ? 0 : begin_of(1));
+          const auto next = tail_of(all, n == 0 ? 0 : begin_of(1));
           expected.insert(expected.end(), next.begin(), next.end());
-          const auto runs = run_ranks(
-              data, quick(workers, 3), world, [](loader&) {}, SIZE_MAX,
-              [&](loader& x, std::size_t done) {
-                if (done == n)
-                  x.abandon_epoch();
-              });
+          const auto runs = run_ranks(data, quick(workers, 3), world, {}, SIZE_MAX,
+                                      [&](loader& x, std::size_t done) {
+                                        if (done == n)
+                                          x.abandon_epoch();
+                                      });
           REQUIRE(global_steps(runs) == expected);
         }
       }
 }
 
 TEST_CASE("iterators: a state taken after abandon_epoch is the beginning of the next epoch") {
-  for (const auto& data : {job_of(epoch_end::mask), noisy(numbers(500).shuffle()).batch(48)}) {
+  for (const auto& data : {job_of(epoch_end::mask), with_noise(numbers(500).shuffle()).batch(48)}) {
     const auto all = plain_run(data, 2);
     loader x{data, quick(1, 2)};
     (void)x.next();
@@ -507,11 +442,9 @@ TEST_CASE("iterators: a state taken after abandon_epoch is the beginning of the 
     CHECK(x.position().step == 0);
     loader restored{data, quick(0, 2)};
     CHECK(restored.restore_parts({x.snapshot()}).epoch == 1);
-    std::vector<job_step> rest;
-    while (const auto batch = restored.next())
-      append(rest, *batch);
+    const auto rest = next_steps(restored);
     CHECK(rest.front().epoch == 1);
-    CHECK(rest == from(all, all.size() - rest.size()));
+    CHECK(rest == tail_of(all, all.size() - rest.size()));
     CHECK(rest.front().step == 0);
   }
 }
@@ -521,7 +454,7 @@ TEST_CASE("iterators: one endless epoch cannot be abandoned") {
        {job_of(epoch_end::cycle), numbers(50).batch(8, {.end = epoch_end::cycle})}) {
     loader x{data, quick(0)};
     (void)x.next();
-    CHECK(problem_of([&] { x.abandon_epoch(); })->code() == errc::invalid_argument);
+    check_refusal([&] { x.abandon_epoch(); }, errc::invalid_argument);
     CHECK(x.next()->step() == 1);
   }
 }

@@ -1,9 +1,5 @@
-#include "tests/support/drawn.hpp"
 #include "tests/support/driven_job.hpp"
-
-#include <map>
-#include <set>
-#include <string>
+#include "tests/support/stages.hpp"
 
 namespace leat::iterator_protocol_test {
 namespace {
@@ -20,16 +16,12 @@ bool passes_second(std::uint64_t n) {
 struct look_record {
   /// How often each filter probed each number.
   std::map<std::pair<std::string, std::uint64_t>, int> looks;
-
   /// A filter that counts what it probes.
   filter_stage filter(const std::string& name, bool (*passes)(std::uint64_t)) {
-    return {.name = name, .make = [=, this] {
-              return [=, this](sample& s) {
-                const auto n = s.get<std::uint64_t>("n");
-                ++looks[{name, n}];
-                return passes(n);
-              };
-            }};
+    return probing(name, [=, this](sample& s) {
+      ++looks[{name, number_of(s)}];
+      return passes(number_of(s));
+    });
   }
 };
 
@@ -42,14 +34,13 @@ struct fixture : look_record, driven_fixture {
   }
 
   std::shared_ptr<job_plan> plan_for(epoch_end end, run_counts& counts) {
-    auto data =
-        from_function("numbers@1", records, [](std::uint64_t i, sample& s) { s.set("n", i); })
-            .shuffle({.seed = 5})
-            .filter(filter("first@1", passes_first))
-            .shuffle_buffer(12, 3)
-            .map("double@1", [](sample& s, context&) { s.set("m", 2 * s.get<std::uint64_t>("n")); })
-            .filter(filter("second@1", passes_second))
-            .map("noise@1", noise(&counts));
+    auto data = numbers(records)
+                    .shuffle({.seed = 5})
+                    .filter(filter("first@1", passes_first))
+                    .shuffle_buffer(12, 3)
+                    .map("double@1", [](sample& s, context&) { s.set("m", 2 * number_of(s)); })
+                    .filter(filter("second@1", passes_second))
+                    .map("noise@1", noise(&counts));
     return plan_of(data.batch(8, {.lanes = 4, .end = end}), &counts);
   }
 };
@@ -78,25 +69,16 @@ struct endless : fixture {
   endless() : fixture(epoch_end::cycle, 1, 8) {}
 };
 
-void test_policies(fixture& x) {
-  for (auto policy : all_policies)
-    for (std::size_t workers : {1, 2, 3, 9})
-      for (std::size_t slots : {1, 2, 5}) {
-        CAPTURE(static_cast<int>(policy), workers, slots);
-        x.length({.policy = policy, .workers = workers, .slots = slots});
-      }
-}
-
 TEST_CASE("iterators: a job gives the same batches under every policy") {
   masked with_mask;
   REQUIRE(with_mask.expected.size() == 8);
-  test_policies(with_mask);
+  with_mask.run_in_all_shapes();
   dropped with_drop;
   REQUIRE(with_drop.expected.size() == 4);
-  test_policies(with_drop);
+  with_drop.run_in_all_shapes();
   endless x;
   REQUIRE(x.expected.size() == 8);
-  test_policies(x);
+  x.run_in_all_shapes();
 }
 
 TEST_CASE_METHOD(masked, "iterators: nobody looks twice at what a filter has seen") {
@@ -109,32 +91,26 @@ TEST_CASE_METHOD(masked, "iterators: nobody looks twice at what a filter has see
   }
 }
 
-/// A random job, with all parameters drawn at random.
-driven_options random_options(std::mt19937_64& chance) {
-  return {
-      .policy = all_policies[chance() % 3], .workers = 1 + chance() % 6, .slots = 1 + chance() % 4};
-}
-
-void test_any_order(fixture& x, std::uint64_t seeds) {
-  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-    if (!test::is_drawn(seed))
-      continue;
-    std::mt19937_64 chance{seed};
-    const auto options = random_options(chance);
-    CAPTURE(seed, static_cast<int>(options.policy), options.workers, options.slots);
-    auto job = x.start(options);
-    x.run_in_any_order(job, chance);
-    x.check(job);
-  }
+/// Runs a random job for each seed, under each end.
+template <class Run>
+void for_each_end(std::uint64_t seeds, Run run) {
+  masked with_mask;
+  dropped with_drop;
+  endless without_end;
+  for (fixture* x : {static_cast<fixture*>(&with_mask), static_cast<fixture*>(&with_drop),
+                     static_cast<fixture*>(&without_end)})
+    for_seeds(seeds, [&](std::mt19937_64& chance) {
+      const auto options = any_options(chance, 6);
+      CAPTURE(options);
+      auto job = x->start(options);
+      run(*x, job, chance);
+      x->check(job);
+    });
 }
 
 TEST_CASE("iterators: messages in any order and slots back in any order change nothing") {
-  masked with_mask;
-  test_any_order(with_mask, 700);
-  dropped with_drop;
-  test_any_order(with_drop, 700);
-  endless x;
-  test_any_order(x, 700);
+  for_each_end(700,
+               [](fixture& x, driven_job& job, auto& chance) { x.run_in_any_order(job, chance); });
 }
 
 TEST_CASE_METHOD(masked, "iterators: a worker may die at any row, and at any item that it probes") {
@@ -142,13 +118,11 @@ TEST_CASE_METHOD(masked, "iterators: a worker may die at any row, and at any ite
     for (const std::size_t workers : {1, 2, 3, 5})
       for (std::uint64_t position = 0; position < records; ++position) {
         CAPTURE(static_cast<int>(policy), workers, position);
-        auto x = start(
-            {.policy = policy, .workers = workers, .drill = [&](std::size_t, std::size_t made) {
-               worker_drill drill;
-               if (made == workers - 1)
-                 drill.die_at = position;
-               return drill;
-             }});
+        auto x = start({.policy = policy,
+                        .workers = workers,
+                        .drill = dies_at(position, [&](std::size_t, std::size_t made) {
+                          return made == workers - 1;
+                        })});
         x.finish();
         check_looks(x);
       }
@@ -169,10 +143,7 @@ TEST_CASE("iterators: a worker may be killed between any two messages under othe
 
 TEST_CASE_METHOD(masked, "iterators: all workers may be killed at once") {
   for (auto policy : all_policies)
-    disturb_everywhere({.policy = policy, .workers = 3}, [](driven_job& x) {
-      for (std::size_t i = x.workers().size(); i > 0; --i)
-        x.kill(i - 1);
-    });
+    kill_all_everywhere({.policy = policy, .workers = 3});
 }
 
 TEST_CASE_METHOD(masked, "iterators: workers may come and go between any two messages") {
@@ -181,26 +152,9 @@ TEST_CASE_METHOD(masked, "iterators: workers may come and go between any two mes
       disturb_everywhere({.policy = policy, .workers = 3}, [=](driven_job& x) { x.resize(size); });
 }
 
-void test_deaths_and_resizes(fixture& x, std::uint64_t seeds) {
-  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-    if (!test::is_drawn(seed))
-      continue;
-    std::mt19937_64 chance{seed};
-    const auto options = random_options(chance);
-    CAPTURE(seed, static_cast<int>(options.policy), options.workers, options.slots);
-    auto job = x.start(options);
-    x.run_with_faults(job, chance, 4);
-    x.check(job);
-  }
-}
-
 TEST_CASE("iterators: deaths and resizes in any order of messages change nothing") {
-  masked with_mask;
-  test_deaths_and_resizes(with_mask, 700);
-  dropped with_drop;
-  test_deaths_and_resizes(with_drop, 700);
-  endless x;
-  test_deaths_and_resizes(x, 700);
+  for_each_end(
+      700, [](fixture& x, driven_job& job, auto& chance) { x.run_with_faults(job, chance, 4); });
 }
 
 TEST_CASE_METHOD(masked, "iterators: what kills every worker fails the batch that needs it") {
@@ -231,47 +185,16 @@ TEST_CASE_METHOD(masked, "iterators: what kills every worker fails the batch tha
 }
 
 TEST_CASE_METHOD(masked, "iterators: an epoch may be left between any two messages") {
-  const auto first =
-      std::find_if(expected.begin(), expected.end(), [](const auto& x) { return x.epoch == 1; });
-  const std::vector<finished_batch> second_epoch{first, expected.end()};
-  for (auto policy : all_policies) {
-    const driven_options options{.policy = policy, .workers = 2};
-    const auto messages = length(options);
-    std::set<std::size_t> begun;
-    for (std::size_t at = 0; at < messages; ++at) {
-      CAPTURE(static_cast<int>(policy), at);
-      auto x = start(options);
-      for (std::size_t i = 0; i < at; ++i)
-        x.step();
-      x.begin_epoch(1);
-      x.finish();
-      REQUIRE(x.over());
-      const auto& got = x.results();
-      REQUIRE(got.size() >= second_epoch.size());
-      const auto n = got.size() - second_epoch.size();
-      begun.insert(n);
-      REQUIRE(
-          std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(n), expected.begin()));
-      REQUIRE(std::equal(second_epoch.begin(), second_epoch.end(),
-                         got.begin() + static_cast<std::ptrdiff_t>(n)));
-      check_end(x);
-    }
-    CHECK(begun.size() == static_cast<std::size_t>(first - expected.begin()) + 1);
-  }
+  const auto batches = std::count_if(expected.begin(), expected.end(), [](const auto& x) {
+    return x.what == batch_plan::kind::batch && x.epoch == 0;
+  });
+  for (auto policy : all_policies)
+    CHECK(std::ssize(leave_epoch_everywhere({.policy = policy, .workers = 2})) == batches + 1);
 }
 
 TEST_CASE_METHOD(masked, "iterators: it may be shut down between any two messages") {
-  for (auto policy : all_policies) {
-    const driven_options options{.policy = policy, .workers = 3};
-    const auto messages = length(options);
-    for (std::size_t at = 0; at < messages; ++at) {
-      CAPTURE(static_cast<int>(policy), at);
-      auto x = start(options);
-      for (std::size_t i = 0; i < at; ++i)
-        x.step();
-      check_end(x);
-    }
-  }
+  for (auto policy : all_policies)
+    shut_down_everywhere({.policy = policy, .workers = 3});
 }
 
 } // namespace

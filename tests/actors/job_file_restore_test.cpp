@@ -1,19 +1,9 @@
 #include "runtime/snapshot/job_file_writer.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/stages.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
-
-#include <leat/leat.hpp>
-
-#include <algorithm>
-#include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <random>
-#include <string>
-#include <vector>
+#include "tests/support/whole_job.hpp"
 
 namespace leat::job_file_restore_test {
 
@@ -22,19 +12,13 @@ using test::temporary_directory;
 namespace {
 
 pipeline indexed_job() {
-  return count(1000)
-      .shuffle({.seed = 3})
-      .map("noise@1", [](sample& s, context& c) { s.set("noise", c.rng()()); })
-      .batch(48, {.lanes = 24});
+  return with_noise(count(1000).shuffle({.seed = 3})).batch(48, {.lanes = 24});
 }
 
 /// A round below the last, buffers in each lane, and an end that the ranks have to agree about.
 pipeline iterated_job() {
-  return count(6000)
-      .filter(key_hash(80))
-      .shuffle_buffer(64, 1)
-      .filter(field_hash("value", 50))
-      .map("noise@1", [](sample& s, context& c) { s.set("noise", c.rng()()); })
+  const auto data = count(6000).filter(key_hash(80)).shuffle_buffer(64, 1);
+  return with_noise(data.filter(field_hash("value", 50)))
       .batch(48, {.lanes = 24, .end = epoch_end::mask});
 }
 
@@ -54,14 +38,6 @@ std::string write_file(const std::string& directory, std::vector<std::string> pa
   writer.finish(3);
   return directory + "/epoch-" + std::to_string(facts.epoch) + "-step-" + std::to_string(facts.step)
          + ".of-" + std::to_string(facts.world_size);
-}
-
-std::vector<job_step> part_of_job(const std::vector<job_step>& all, std::size_t first,
-                                  std::size_t steps) {
-  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(std::min(first, all.size()));
-  return {begin, begin
-                     + static_cast<std::ptrdiff_t>(
-                         std::min(steps, static_cast<std::size_t>(all.end() - begin)))};
 }
 
 hash128 digest_of(const std::vector<job_step>& steps) {
@@ -88,13 +64,13 @@ void check_regrouped(const pipeline& data, std::size_t steps) {
     const auto is_last = done == 3 * steps;
     const auto runs = run_ranks(data, two_epochs, world_size, begin, is_last ? due.size() : steps);
     const auto got = global_steps(runs);
-    REQUIRE(got == part_of_job(due, done, is_last ? due.size() : steps));
+    REQUIRE(got == head_of(tail_of(due, done), is_last ? due.size() : steps));
     done += got.size();
     file = write_file(at.path(), parts_after(runs, got.size() - 1), static_cast<unsigned>(done));
     const auto facts = read_snapshot(file);
     REQUIRE(facts.parts == world_size);
     REQUIRE(facts.in_one_file);
-    REQUIRE(facts.digest == digest_of(part_of_job(due, 0, done)));
+    REQUIRE(facts.digest == digest_of(head_of(due, done)));
     REQUIRE_FALSE(facts.partial);
   }
   REQUIRE(done == due.size());
@@ -117,18 +93,16 @@ TEST_CASE("the file after the last batch of an epoch begins the next one") {
   const auto epoch = static_cast<std::size_t>(
       std::count_if(due.begin(), due.end(), [](const job_step& x) { return x.epoch == 0; }));
   const temporary_directory at;
-  const auto runs = run_ranks(
-      iterated_job(), two_epochs, 8, [](loader&) {}, epoch);
+  const auto runs = run_ranks(iterated_job(), two_epochs, 8, {}, epoch);
   const auto file = write_file(at.path(), parts_after(runs, epoch - 1), 1);
   CHECK(file == at / "epoch-1-step-0.of-8");
   const auto rest = run_ranks(iterated_job(), two_epochs, 3, [&](loader& x) { x.restore(file); });
-  CHECK(global_steps(rest) == part_of_job(due, epoch, due.size()));
+  CHECK(global_steps(rest) == tail_of(due, epoch));
 }
 
 TEST_CASE("facts of one file are those of its parts, and its parts are those of the newest set") {
   const temporary_directory at;
-  const auto runs = run_ranks(
-      iterated_job(), two_epochs, 6, [](loader&) {}, 40);
+  const auto runs = run_ranks(iterated_job(), two_epochs, 6, {}, 40);
   const auto parts = parts_after(runs, 39);
   const auto file = write_file(at.path(), parts, 2);
   const auto facts = read_snapshot(file);
@@ -150,8 +124,7 @@ TEST_CASE("facts of one file are those of its parts, and its parts are those of 
 
 TEST_CASE("a job that saves beside one file leaves it until it is old, and then removes it") {
   const temporary_directory at;
-  const auto runs = run_ranks(
-      indexed_job(), two_epochs, 2, [](loader&) {}, 3);
+  const auto runs = run_ranks(indexed_job(), two_epochs, 2, {}, 3);
   write_file(at.path(), parts_after(runs, 2), 3);
   auto options = two_epochs;
   options.keep = 2;
@@ -168,8 +141,7 @@ TEST_CASE("a job that saves beside one file leaves it until it is old, and then 
 
 TEST_CASE("a loader that is given a file to restore from says what is wrong with it") {
   const temporary_directory at;
-  auto runs = run_ranks(
-      indexed_job(), two_epochs, 2, [](loader&) {}, 3);
+  auto runs = run_ranks(indexed_job(), two_epochs, 2, {}, 3);
   const auto file = write_file(at.path(), parts_after(runs, 2), 3);
   loader x{indexed_job(), two_epochs};
   SECTION("one that is not there") {
@@ -177,18 +149,14 @@ TEST_CASE("a loader that is given a file to restore from says what is wrong with
   }
   SECTION("one rank's part") {
     std::ofstream{at / "epoch-0-step-3.rank-0-of-2"} << parts_after(runs, 2)[0];
-    const auto problem = problem_of([&] { x.restore(at / "epoch-0-step-3.rank-0-of-2"); });
-    REQUIRE(problem);
-    CHECK(problem->code() == errc::bad_snapshot);
-    CHECK(problem->details().got == "the part of one rank");
+    const auto problem =
+        check_refusal([&] { x.restore(at / "epoch-0-step-3.rank-0-of-2"); }, errc::bad_snapshot);
+    CHECK(problem.details().got == "the part of one rank");
     CHECK(read_snapshot(at / "epoch-0-step-3.rank-0-of-2").parts == 1);
   }
   SECTION("a torn one") {
     std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
-    const auto problem = problem_of([&] { x.restore(file); });
-    REQUIRE(problem);
-    CHECK(problem->code() == errc::bad_snapshot);
-    CHECK(problem->details().file == file);
+    CHECK(check_refusal([&] { x.restore(file); }, errc::bad_snapshot).details().file == file);
     CHECK(code_of([&] { x.restore(file, {.allow_older = true}); }) == errc::bad_snapshot);
     CHECK(code_of([&] { read_snapshot(file); }) == errc::bad_snapshot);
     CHECK(code_of([&] { x.restore(at.path()); }) == errc::bad_snapshot);

@@ -1,41 +1,21 @@
 #include "runtime/pipeline/operator_node.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/stages.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
-
-#include <leat/leat.hpp>
-
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
-#include <thread>
-#include <vector>
+#include "tests/support/whole_job.hpp"
 
 // Records that exist once are kept as long as anyone may ask for them, and not longer.
-
 namespace leat::journal_retention_test {
 namespace {
 
 constexpr std::uint64_t all_records = 6000;
 constexpr std::uint64_t lanes = 12;
 
-/// `next`: the number of the next record, whoever asks for it.
-pipeline records(std::shared_ptr<std::uint64_t> next = std::make_shared<std::uint64_t>(0)) {
-  return once("numbers", [next = std::move(next)](sample& into) {
-    if (*next == all_records)
-      return false;
-    into.set("n", (*next)++);
-    return true;
-  });
-}
-
 /// Records wait in a buffer, before a probe of their content, and in open packs.
 pipeline job_of(const pipeline& from) {
   return from.shuffle_buffer(60, 3)
-      .filter({.name = "odd@1",
-               .make = [] { return [](sample& s) { return s.get<std::uint64_t>("n") % 3 != 0; }; }})
+      .filter(probing("odd@1", [](sample& s) { return number_of(s) % 3 != 0; }))
       .shuffle_buffer(36, 4)
       .batch(24, {.lanes = lanes, .end = epoch_end::mask});
 }
@@ -72,20 +52,27 @@ std::vector<hash128> digests_of(const pipeline& data, std::size_t workers, std::
   return whole;
 }
 
-void require_same_digests(const std::vector<job_step>& expected, const std::vector<job_step>& got) {
-  REQUIRE(got.size() == expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    CAPTURE(i);
-    REQUIRE(got[i].digest == expected[i].digest);
-  }
+/// All steps of the job.
+std::vector<job_step> whole_steps() {
+  loader whole{job_of(numbers_once(all_records)), {.hash_pixels = true}};
+  return next_steps(whole);
 }
+
+/// The job with a journal of small files: the same records, whoever opens it.
+struct journaled {
+  pipeline operator()() const {
+    return job_of(numbers_once(all_records, next)).journal(at / "journal", {.file_bytes = 2000});
+  }
+  test::temporary_directory at;
+  std::shared_ptr<std::uint64_t> next = std::make_shared<std::uint64_t>(0);
+};
 
 TEST_CASE("journal_retention: memory holds what is still to come, for any number of ranks") {
   std::vector<hash128> expected;
   for (const std::uint64_t world : {1, 3, 12})
     for (const std::size_t workers : {0, 2}) {
       CAPTURE(world, workers);
-      const auto data = job_of(records());
+      const auto data = job_of(numbers_once(all_records));
       const auto feed = feed_of(data);
       const auto digests = digests_of(data, workers, world);
       if (expected.empty())
@@ -98,7 +85,7 @@ TEST_CASE("journal_retention: memory holds what is still to come, for any number
 }
 
 TEST_CASE("journal_retention: a rank that has not begun keeps its records") {
-  const auto data = job_of(records());
+  const auto data = job_of(numbers_once(all_records));
   const auto feed = feed_of(data);
   const auto alone = [](const epoch_agreement& mine) { return std::vector{mine, mine}; };
   loader first{data, {.rank = 0, .world_size = 2, .agree = alone}};
@@ -120,17 +107,9 @@ std::size_t files_in(const std::filesystem::path& directory) {
 
 TEST_CASE(
     "journal_retention: a journal holds what kept snapshots need, and the oldest can be restored") {
-  test::temporary_directory at;
-  const auto next = std::make_shared<std::uint64_t>(0);
-  const auto open = [&] {
-    return job_of(records(next)).journal(at / "journal", {.file_bytes = 2000});
-  };
-  std::vector<job_step> expected;
-  {
-    loader whole{job_of(records()), {.hash_pixels = true}};
-    while (auto batch = whole.next())
-      append(expected, *batch);
-  }
+  const journaled open;
+  const auto& at = open.at;
+  const auto expected = whole_steps();
   std::size_t most_files = 0;
   {
     const auto data = open();
@@ -154,12 +133,7 @@ TEST_CASE(
     const auto data = open();
     loader x{data, {.hash_pixels = true}};
     REQUIRE(std::to_string(x.restore(at / "snapshots")->step) == step);
-    std::vector<job_step> rest;
-    while (auto batch = x.next())
-      append(rest, *batch);
-    require_same_digests(
-        {expected.end() - static_cast<std::ptrdiff_t>(rest.size()), expected.end()}, rest);
-    REQUIRE(rest.size() + std::stoul(step) == expected.size());
+    REQUIRE(next_steps(x) == tail_of(expected, std::stoul(step)));
   }
 }
 
@@ -167,28 +141,12 @@ TEST_CASE(
 std::vector<job_step> rest_after(const pipeline& data, const std::string& state) {
   loader x{data, {.hash_pixels = true}};
   x.restore_parts({state});
-  std::vector<job_step> rest;
-  while (auto batch = x.next())
-    append(rest, *batch);
-  return rest;
-}
-
-std::vector<job_step> tail_of(const std::vector<job_step>& steps, std::size_t from) {
-  return {steps.begin() + static_cast<std::ptrdiff_t>(from), steps.end()};
+  return next_steps(x);
 }
 
 TEST_CASE("journal_retention: what the program keeps can be restored, whatever is saved besides") {
-  test::temporary_directory at;
-  const auto next = std::make_shared<std::uint64_t>(0);
-  const auto open = [&] {
-    return job_of(records(next)).journal(at / "journal", {.file_bytes = 2000});
-  };
-  std::vector<job_step> expected;
-  {
-    loader whole{job_of(records()), {.hash_pixels = true}};
-    while (auto batch = whole.next())
-      append(expected, *batch);
-  }
+  const journaled open;
+  const auto expected = whole_steps();
   std::string lost;
   std::string kept;
   {
@@ -204,25 +162,20 @@ TEST_CASE("journal_retention: what the program keeps can be restored, whatever i
         x.keep({kept});
       }
       if (i % 5 == 0)
-        x.save(at / "snapshots");
+        x.save(open.at / "snapshots");
     }
     x.wait_saved();
   }
   REQUIRE(rest_after(open(), kept) == tail_of(expected, 40));
-
   // Records that were not kept are refused at once.
   loader refused{open(), {}};
-  const auto problem = problem_of([&] { refused.restore_parts({lost}); });
-  REQUIRE(problem);
-  REQUIRE(problem->code() == errc::mismatch);
-  REQUIRE(std::string{problem->what()}.find("released") != std::string::npos);
+  check_refusal([&] { refused.restore_parts({lost}); }, errc::mismatch, {"released"});
   REQUIRE(code_of([&] { refused.keep({lost}); }) == errc::mismatch);
 }
 
 TEST_CASE("journal_retention: letting go trims a journal to the oldest snapshot that is kept") {
-  test::temporary_directory at;
-  const auto next = std::make_shared<std::uint64_t>(0);
-  const auto data = job_of(records(next)).journal(at / "journal", {.file_bytes = 2000});
+  const journaled open;
+  const auto data = open();
   std::string first;
   std::string second;
   {
@@ -259,9 +212,8 @@ TEST_CASE("journal_retention: letting go trims a journal to the oldest snapshot 
 }
 
 TEST_CASE("journal_retention: letting go of another pipeline's snapshot is refused") {
-  test::temporary_directory at;
-  const auto data = job_of(records()).journal(at / "journal", {.file_bytes = 2000});
-  loader x{data, {}};
+  const journaled open;
+  loader x{open(), {}};
   loader other{count(600).batch(2), {.workers = 0}};
   std::string kept;
   std::string foreign; // from the same place
@@ -304,11 +256,7 @@ two_snapshots take_two(loader& x) {
 
 TEST_CASE(
     "journal_retention: what a rank keeps stays, also what only another rank held till then") {
-  test::temporary_directory at;
-  const auto next = std::make_shared<std::uint64_t>(0);
-  const auto open = [&] {
-    return job_of(records(next)).journal(at / "journal", {.file_bytes = 2000});
-  };
+  const journaled open;
   const auto alone = [](const epoch_agreement& mine) { return std::vector{mine, mine}; };
   two_snapshots of_first;
   two_snapshots of_second;
@@ -339,11 +287,8 @@ TEST_CASE(
 }
 
 TEST_CASE("journal_retention: letting go forgets nothing that the job, or a set on disk, needs") {
-  test::temporary_directory at;
-  const auto next = std::make_shared<std::uint64_t>(0);
-  const auto open = [&] {
-    return job_of(records(next)).journal(at / "journal", {.file_bytes = 2000});
-  };
+  const journaled open;
+  const auto& at = open.at;
   std::string early;
   std::string late;
   {
@@ -379,12 +324,12 @@ TEST_CASE("journal_retention: letting go forgets nothing that the job, or a set 
 TEST_CASE("journal_retention: another journal than that of the snapshot is refused") {
   test::temporary_directory at;
   {
-    loader x{job_of(records()).journal(at / "journal"), {}};
+    loader x{job_of(numbers_once(all_records)).journal(at / "journal"), {}};
     for (int i = 0; i < 40; ++i)
       REQUIRE(x.next());
     x.save(at / "snapshots");
   }
-  loader x{job_of(records()).journal(at / "empty"), {}};
+  loader x{job_of(numbers_once(all_records)).journal(at / "empty"), {}};
   REQUIRE(code_of([&] { x.restore(at / "snapshots"); }) == errc::mismatch);
 }
 

@@ -1,23 +1,11 @@
 #include "tests/support/catch.hpp"
-#include "tests/support/job.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/small_job.hpp"
 #include "tests/support/temporary_directory.hpp"
-
-#include <leat/functions.hpp>
-#include <leat/leat.hpp>
-
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <fstream>
-#include <string>
-#include <utility>
-#include <vector>
+#include "tests/support/whole_job.hpp"
 
 // Jobs of a few lanes, with fewer workers than lanes and with more, against the same job without
 // workers, whose lanes run one after the other in the trainer's thread.
-
 namespace leat::lane_jobs_test {
 namespace {
 
@@ -97,21 +85,14 @@ TEST_CASE("lanes: with any number of workers a job gives the batches that it giv
     for (const auto workers : all_workers) {
       CAPTURE(workers);
       loader x{data, options_of(workers)};
-      std::vector<std::string> states{x.snapshot()};
-      std::vector<job_step> steps;
-      while (const auto batch = x.next()) {
-        append(steps, *batch);
-        states.push_back(batch->snapshot());
-      }
+      const auto [steps, states] = whole_job{x};
       REQUIRE(steps == expected);
       for (std::size_t at = 0; at < states.size(); at += test::thread_sanitized ? 9 : 1) {
         const auto others = all_workers[(at + workers) % all_workers.size()];
         CAPTURE(at, others);
         loader resumed{data, options_of(others)};
         resumed.restore_parts({states[at]});
-        REQUIRE(next_steps(resumed)
-                == std::vector<job_step>(expected.begin() + static_cast<std::ptrdiff_t>(at),
-                                         expected.end()));
+        REQUIRE(next_steps(resumed) == tail_of(expected, at));
       }
     }
   }

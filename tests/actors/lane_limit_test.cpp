@@ -1,21 +1,14 @@
 #include "runtime/order/lane_limit.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/support/heard_notices.hpp"
 #include "tests/support/packing.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
-#include <leat/notice.hpp>
-
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <vector>
 
 // A job of one lane runs on one rank, now and after every resume: a user who mixes in a corpus of
 // one file must be told before the job has run for a week.
-
 namespace leat::lane_limit_test {
 namespace {
 
@@ -32,13 +25,10 @@ struct corpora {
     return at / (name + "*.txt");
   }
 };
-
 std::vector<std::string> notices_of(const pipeline& data, const loader_options& options = {}) {
-  std::vector<std::string> heard;
-  set_notice_handler([&](const std::string& text) { heard.push_back(text); });
+  heard_notices heard;
   { loader x{data, options}; }
-  set_notice_handler({});
-  return heard;
+  return heard.texts();
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -122,10 +112,11 @@ TEST_CASE_METHOD(corpora, "lanes: there is no notice when there are as many as i
 
 TEST_CASE_METHOD(corpora, "lanes: a world size that they do not allow is refused with the reason") {
   const auto data = mix({lines(write("many", 8)), lines(write("one", 1))}).batch(8);
-  const auto problem = problem_of([&] { loader x{data, {.world_size = 2}}; });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::invalid_argument);
-  CHECK(contains(problem->details().needed, "one*.txt\") has 1 unit"));
+  check_refusal(
+      [&] {
+        loader x{data, {.world_size = 2}};
+      },
+      errc::invalid_argument, {"one*.txt\") has 1 unit"});
 }
 
 } // namespace

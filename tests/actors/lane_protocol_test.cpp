@@ -1,23 +1,10 @@
-#include "tests/support/drawn.hpp"
 #include "tests/support/driven_job.hpp"
 #include "tests/support/late_records.hpp"
+#include "tests/support/stages.hpp"
 #include "tests/support/twins.hpp"
-
-#include <leat/functions.hpp>
-#include <leat/sources.hpp>
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <iterator>
-#include <memory>
-#include <random>
-#include <vector>
 
 // Jobs whose lanes are lent to workers, message by message: what happens while a lane is lent, with
 // every kind of operator that looks at content or waits for it. See iterator_protocol_test.cpp.
-
 namespace leat::lane_protocol_test {
 namespace {
 
@@ -26,20 +13,14 @@ constexpr std::uint64_t lanes = 3;
 constexpr std::array<std::size_t, 3> all_workers{1, 2, 5};
 
 filter_stage keeps(std::uint64_t m) {
-  return {.name = "keeps@1",
-          .make = [m] { return [m](sample& s) { return s.get<std::uint64_t>("n") % m != 1; }; }};
-}
-
-pipeline numbers(std::uint64_t n) {
-  return from_function("numbers@1", n, [](std::uint64_t i, sample& s) { s.set("n", i); });
+  return probing("keeps@1", [m](sample& s) { return number_of(s) % m != 1; });
 }
 
 /// With a field `t` of 1 to 3 elements.
 pipeline documents(std::uint64_t n) {
   return numbers(n).map("document@1", [](sample& s, context&) {
-    const auto x = s.get<std::uint64_t>("n");
-    for (auto& token : s.make<std::uint64_t>("t", {1 + x % 3}))
-      token = x;
+    for (auto& token : s.make<std::uint64_t>("t", {1 + number_of(s) % 3}))
+      token = number_of(s);
   });
 }
 
@@ -79,7 +60,6 @@ struct fixture : driven_fixture {
     REQUIRE(expected.size() > 3);
   }
 };
-
 /// Calls `test` with a fixture and options for each kind of job and number of workers.
 template <class Test>
 void for_all_jobs(Test test) {
@@ -109,60 +89,33 @@ TEST_CASE("lanes: a job may be rewound between any two messages") {
   for_all_jobs([](fixture& x, const driven_options& options) {
     if (!x.plan->samples->feeds.empty())
       return; // cannot come again
-    const auto messages = x.length(options);
-    for (std::size_t at = 0; at < messages; ++at) {
-      CAPTURE(at);
-      auto job = x.start(options);
-      for (std::size_t i = 0; i < at; ++i)
-        job.step();
+    x.at_every_message(options, [&](driven_job& job, std::size_t at) {
       job.rewind();
       job.kill(at); // perhaps with a lane of the run before
       job.finish();
       REQUIRE(job.results() == x.expected);
       x.check_end(job);
-    }
+    });
   });
 }
 
 TEST_CASE("lanes: an epoch may be left between any two messages, whatever the lanes do") {
-  for_all_jobs([](fixture& x, const driven_options& options) {
-    const auto is_second = [](const finished_batch& batch) { return batch.epoch == 1; };
-    const auto second = std::find_if(x.expected.begin(), x.expected.end(), is_second);
-    const auto messages = x.length(options);
-    for (std::size_t at = 0; at < messages && second != x.expected.end(); ++at) {
-      CAPTURE(at);
-      auto job = x.start(options);
-      for (std::size_t i = 0; i < at; ++i)
-        job.step();
-      job.begin_epoch(1);
-      job.finish();
-      REQUIRE(job.over());
-      auto got = job.results();
-      const auto due = static_cast<std::ptrdiff_t>(x.expected.end() - second);
-      REQUIRE(std::ssize(got) >= due);
-      REQUIRE(std::equal(second, x.expected.end(), got.end() - due));
-      REQUIRE(std::equal(got.begin(), got.end() - due, x.expected.begin()));
-      x.check_end(job);
-    }
-  });
+  for_all_jobs(
+      [](fixture& x, const driven_options& options) { x.leave_epoch_everywhere(options); });
 }
 
 TEST_CASE("lanes: a job that is cancelled between any two messages comes to rest") {
   for_all_jobs([](fixture& x, const driven_options& options) {
-    const auto messages = x.length(options);
-    for (std::size_t at = 0; at < messages; ++at) {
-      CAPTURE(at);
-      auto job = x.start(options);
-      for (std::size_t i = 0; i < at; ++i)
-        job.step();
+    const auto most = 10 * x.length(options);
+    x.at_every_message(options, [&](driven_job& job, std::size_t) {
       *x.plan->cancelled = true;
-      auto left = 10 * messages;
+      auto left = most;
       while (left > 0 && job.step())
         --left;
       REQUIRE(left > 0);
       x.check_end(job);
       *x.plan->cancelled = false;
-    }
+    });
   });
 }
 
@@ -195,23 +148,18 @@ std::shared_ptr<job_plan> random_plan(std::mt19937_64& chance) {
 
 TEST_CASE("lanes: deaths, resizes and messages in any order change nothing of random pipelines") {
   std::size_t jobs = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-    if (!test::is_drawn(seed))
-      continue;
-    std::mt19937_64 chance{seed};
+  for_seeds(3000, [&](std::mt19937_64& chance) {
     const auto plan = random_plan(chance);
     if (!plan)
-      continue;
+      return;
     ++jobs;
     driven_fixture x{[&](run_counts&) { return plan; }, 2, 12};
-    const driven_options options{.policy = all_policies[chance() % 3],
-                                 .workers = 1 + chance() % 5,
-                                 .slots = 1 + chance() % 4};
-    CAPTURE(seed, static_cast<int>(options.policy), options.workers, options.slots);
+    const auto options = any_options(chance, 5);
+    CAPTURE(options);
     auto job = x.start(options);
     x.run_with_faults(job, chance, 5);
     x.check(job);
-  }
+  });
   CHECK(jobs > 700);
 }
 

@@ -1,13 +1,7 @@
-#include "tests/support/catch.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/standard.hpp"
 
 #include <leat/leat.hpp>
-
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace leat::leave_out_test {
 namespace {
@@ -81,12 +75,6 @@ TEST_CASE("leave_out_steps: refuses steps that are past, fall, or come too late"
   CHECK_THROWS_AS(x.leave_out_steps(8, 9), error);
 }
 
-template <class Function>
-std::string refusal(Function function) {
-  const auto problem = problem_of(function);
-  return problem ? problem->what() : "";
-}
-
 TEST_CASE("leave_out_steps: what the restored job left out may be named again, nothing else") {
   for (const auto& data : both_kinds()) {
     loader begun{data, {}};
@@ -102,8 +90,8 @@ TEST_CASE("leave_out_steps: what the restored job left out may be named again, n
     for (const auto& steps :
          std::vector<std::pair<std::uint64_t, std::uint64_t>>{{1, 3}, {4, 5}, {5, 8}, {0, 9}}) {
       CAPTURE(steps.first, steps.second);
-      CHECK(refusal([&] { x.leave_out_steps(steps.first, steps.second); }).find("is past")
-            != std::string::npos);
+      check_refusal([&] { x.leave_out_steps(steps.first, steps.second); }, errc::invalid_argument,
+                    {"is past"});
     }
     x.leave_out_steps(2, 4);
     x.leave_out_steps(6, 9);
@@ -118,8 +106,8 @@ TEST_CASE("leave_out_steps: what the restored job left out may be named again, n
     CHECK(rest_of(early) == rest);
     loader other{data, {}};
     other.leave_out_steps(4, 5);
-    CHECK(refusal([&] { other.restore_parts({taken}); }).find("step 5 is past")
-          != std::string::npos);
+    check_refusal([&] { other.restore_parts({taken}); }, errc::invalid_argument,
+                  {"step 5 is past"});
   }
 }
 

@@ -1,17 +1,9 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/standard.hpp"
 
 #include <leat/leat.hpp>
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <memory>
 #include <memory_resource>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace leat::test::loader_memory_test {
 namespace {
@@ -58,10 +50,6 @@ pipeline partly_written(std::uint64_t records) {
   return count(records).map("partly@1", [](sample& x, context& in) {
     x.make<std::uint32_t>("part", {4})[0] = static_cast<std::uint32_t>(in.position());
   });
-}
-
-std::string first_snapshot(loader& x) {
-  return x.next()->snapshot();
 }
 
 } // namespace
@@ -127,11 +115,7 @@ TEST_CASE("memory that a resource does not give is a lack of resources, and noth
   const auto fails = {+[] { throw std::bad_alloc{}; },
                       +[] { throw std::runtime_error{"no pinned pages"}; }};
   const auto data = partly_written(40).batch(4);
-  std::string state;
-  {
-    loader job{data, {.workers = 1}};
-    state = first_snapshot(job);
-  }
+  const auto state = loader{data, {.workers = 1}}.next()->snapshot();
   for (const std::size_t workers : {0, 1})
     for (const auto fail : fails)
       for (const std::size_t most : {0, 1}) {
@@ -140,12 +124,7 @@ TEST_CASE("memory that a resource does not give is a lack of resources, and noth
         {
           loader job{data, {.workers = workers, .batch_memory = memory}};
           job.restore_parts({state});
-          try {
-            job.next();
-            FAIL("no error");
-          } catch (const error& problem) {
-            REQUIRE(problem.code() == errc::no_resources);
-          }
+          check_refusal([&] { job.next(); }, errc::no_resources);
         }
         REQUIRE(memory->blocks() == 0);
         loader job{data, {.workers = workers}};

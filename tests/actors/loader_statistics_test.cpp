@@ -1,20 +1,12 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/drain.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/leat.hpp>
 
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cstdint>
-#include <memory>
-#include <numeric>
-#include <string>
-#include <thread>
-#include <vector>
 
 namespace leat::test::loader_statistics_test {
 namespace {
@@ -49,8 +41,7 @@ TEST_CASE("stats say where the time goes, by stage") {
     REQUIRE(stages[2].time > nanoseconds{0});
     if (workers == 0) // nothing is made ahead
       REQUIRE(stages[3].time == nanoseconds{0});
-    while (job.next())
-      ;
+    drain(job);
     stages = job.stats().stages;
     for (const auto& x : stages)
       REQUIRE(x.time > nanoseconds{0});
@@ -59,8 +50,7 @@ TEST_CASE("stats say where the time goes, by stage") {
 
 TEST_CASE("stages of small rows are estimated from some of them") {
   loader job{count(100'000).map("small@1", [](sample&, context&) {}).batch(256), {.workers = 1}};
-  while (job.next())
-    ;
+  drain(job);
   const auto stats = job.stats();
   for (const auto& x : stats.stages)
     REQUIRE(x.time > nanoseconds{0});
@@ -199,8 +189,7 @@ TEST_CASE("loaders share a trace, each with tracks of its own") {
     for (std::uint64_t rank : {0, 1}) {
       loader job{count(100).batch(10),
                  {.rank = rank, .world_size = 2, .workers = 1, .trace = shown}};
-      while (job.next())
-        ;
+      drain(job);
     }
   }
   const auto whole = json::parse(read_file(file));

@@ -1,21 +1,11 @@
 #include "runtime/base/xxh3.hpp"
-#include "tests/support/catch.hpp"
-#include "tests/support/job.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/small_job.hpp"
+#include "tests/support/stages.hpp"
+#include "tests/support/whole_job.hpp"
 
-#include <leat/leat.hpp>
 #include <leat/testing.hpp>
-
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
-#include <set>
-#include <stdexcept>
-#include <thread>
-#include <type_traits>
-#include <utility>
 
 namespace leat::loader_test {
 namespace {
@@ -25,14 +15,7 @@ using namespace std::chrono_literals;
 /// A pipeline whose rows depend on record, epoch and chance: any mistake shows in the pixels.
 pipeline noisy(std::uint64_t records, std::uint64_t rows, batch_options batching = {},
                shuffle_options shuffle = {}) {
-  return count(records, 8)
-      .shuffle(shuffle)
-      .map("noise@1",
-           [](sample& s, context& c) {
-             auto noise = s.make<float>("noise", {4});
-             for (auto& x : noise)
-               x = static_cast<float>(c.rng().uniform());
-           })
+  return with_noise(count(records, 8).shuffle(shuffle))
       .map("text@1",
            [](sample& s, context& c) {
              s.set("text", std::string(c.rng().below(20), 'x') + s.id());
@@ -44,6 +27,33 @@ loader_options quick(std::size_t workers, std::uint64_t epochs = 1) {
   return {.workers = workers, .epochs = epochs, .hash_pixels = true};
 }
 
+/// The ranks of a job, with what `options` says for each.
+template <class Options>
+std::vector<loader> ranks_of(const pipeline& data, std::uint64_t world, Options options) {
+  std::vector<loader> ranks;
+  for (std::uint64_t rank = 0; rank < world; ++rank) {
+    auto mine = options(rank);
+    mine.rank = rank;
+    mine.world_size = world;
+    ranks.emplace_back(data, mine);
+  }
+  return ranks;
+}
+
+/// The next global batch of all ranks, which must have one, and their snapshots after it.
+job_step step_of(std::vector<loader>& ranks, std::vector<std::string>& parts) {
+  std::vector<job_step> steps;
+  parts.clear();
+  for (auto& x : ranks) {
+    auto batch = x.next();
+    REQUIRE(batch);
+    append(steps, *batch);
+    parts.push_back(batch->snapshot());
+  }
+  REQUIRE(steps.size() == 1);
+  return steps[0];
+}
+
 TEST_CASE("loader: batches are the same for any worker count, world size and policy") {
   const auto data = noisy(1000, 240, {.lanes = 24, .end = epoch_end::mask}, {.seed = 5});
   const auto reference = run_job(data, quick(0, 2), 1);
@@ -52,8 +62,7 @@ TEST_CASE("loader: batches are the same for any worker count, world size and pol
     for (std::size_t workers : {0, 1, 2, 3, 8, 64}) {
       if (test::thread_sanitized && world > 2)
         continue;
-      for (auto policy :
-           {dispatch_policy::on_demand, dispatch_policy::round_robin, dispatch_policy::by_lane}) {
+      for (auto policy : all_policies) {
         auto options = quick(workers, 2);
         options.dispatch = policy;
         CAPTURE(world, workers, static_cast<int>(policy));
@@ -105,8 +114,7 @@ TEST_CASE("loader: every position appears once, in order, with the record that t
 TEST_CASE("loader: workers may come and go in mid-epoch") {
   const auto data = noisy(2000, 50);
   const auto reference = run_job(data, quick(0, 2), 1);
-  for (auto policy :
-       {dispatch_policy::on_demand, dispatch_policy::round_robin, dispatch_policy::by_lane}) {
+  for (auto policy : all_policies) {
     auto options = quick(2, 2);
     options.dispatch = policy;
     loader x{data, options};
@@ -124,8 +132,7 @@ TEST_CASE("loader: workers may come and go in mid-epoch") {
 TEST_CASE("loader: a worker that dies is replaced and its rows are dealt again") {
   const auto data = noisy(600, 60);
   const auto reference = run_job(data, quick(0, 2), 1);
-  for (auto policy :
-       {dispatch_policy::on_demand, dispatch_policy::round_robin, dispatch_policy::by_lane})
+  for (auto policy : all_policies)
     for (std::uint64_t at : {0, 1, 59, 60, 301, 599})
       for (std::size_t workers : {1, 2, 3}) {
         auto options = quick(workers, 2);
@@ -133,10 +140,7 @@ TEST_CASE("loader: a worker that dies is replaced and its rows are dealt again")
         options.fault = drill({.deaths = {{workers - 1, at}}});
         CAPTURE(at, workers, static_cast<int>(policy));
         loader x{data, options};
-        std::vector<job_step> steps;
-        while (auto batch = x.next())
-          append(steps, *batch);
-        REQUIRE(steps == reference);
+        REQUIRE(next_steps(x) == reference);
         if (policy != dispatch_policy::on_demand || workers == 1)
           REQUIRE(x.stats().workers_replaced == 1);
       }
@@ -150,10 +154,7 @@ TEST_CASE("loader: all workers die, and those that take their places") {
     options.dispatch = policy;
     options.fault = drill({.deaths = {{0, 10}, {1, 70}, {2, 130}, {0, 190}, {1, 250}, {0, 400}}});
     loader x{data, options};
-    std::vector<job_step> steps;
-    while (auto batch = x.next())
-      append(steps, *batch);
-    REQUIRE(steps == reference);
+    REQUIRE(next_steps(x) == reference);
     REQUIRE(x.stats().workers_replaced == 6);
   }
 }
@@ -161,26 +162,16 @@ TEST_CASE("loader: all workers die, and those that take their places") {
 TEST_CASE("loader: restored at every step it gives the same state and the same later batches") {
   const auto data = noisy(300, 24, {.lanes = 24, .end = epoch_end::mask});
   const auto reference = run_job(data, quick(0, 2), 1);
-  loader whole{data, quick(2, 2)};
-  std::vector<std::string> states{whole.snapshot()};
-  while (auto batch = whole.next())
-    states.push_back(batch->snapshot());
-  REQUIRE(states.size() == reference.size() + 1);
-  for (std::size_t at = 0; at < states.size(); ++at) {
+  loader from{data, quick(2, 2)};
+  const whole_job whole{from};
+  REQUIRE(whole.steps == reference);
+  for (std::size_t at = 0; at < whole.states.size(); ++at) {
     CAPTURE(at);
     loader x{data, quick(at % 4, 2)};
-    auto point = x.restore_parts({states[at]});
-    REQUIRE(point.global_step == at);
-    REQUIRE(x.snapshot() == states[at]); // without a step in between
-    std::vector<job_step> rest;
-    std::size_t seen = at;
-    while (auto batch = x.next()) {
-      append(rest, *batch);
-      REQUIRE(batch->snapshot() == states[++seen]);
-    }
-    REQUIRE(rest
-            == std::vector<job_step>(reference.begin() + static_cast<std::ptrdiff_t>(at),
-                                     reference.end()));
+    REQUIRE(x.restore_parts({whole.states[at]}).global_step == at);
+    const whole_job rest{x}; // the first state without a step in between
+    REQUIRE(rest.steps == tail_of(reference, at));
+    REQUIRE(rest.states == tail_of(whole.states, at));
     REQUIRE_FALSE(x.next());
   }
 }
@@ -192,32 +183,17 @@ TEST_CASE("loader: parts of one world restore any other, sums included") {
   std::vector<std::string> parts;
   std::size_t done = 0;
   for (std::uint64_t world : {8, 6, 3, 8, 5, 1}) {
-    std::vector<loader> ranks;
-    for (std::uint64_t rank = 0; rank < world; ++rank) {
-      auto options = quick(rank % 3, 2);
-      options.rank = rank;
-      options.world_size = world;
-      ranks.emplace_back(data, options);
-      if (!parts.empty()) {
-        auto point = ranks.back().restore_parts(parts);
-        REQUIRE(point.global_step == done);
-        if (rank == 0)
-          REQUIRE(point.digest == total);
-      }
+    auto ranks = ranks_of(data, world, [](auto rank) { return quick(rank % 3, 2); });
+    for (std::uint64_t rank = 0; rank < world && !parts.empty(); ++rank) {
+      auto point = ranks[rank].restore_parts(parts);
+      REQUIRE(point.global_step == done);
+      if (rank == 0)
+        REQUIRE(point.digest == total);
     }
-    parts.clear();
     for (int i = 0; i < 3; ++i) {
-      std::vector<job_step> steps;
-      parts.clear();
-      for (auto& x : ranks) {
-        auto batch = x.next();
-        REQUIRE(batch);
-        append(steps, *batch);
-        total += batch->digest();
-        parts.push_back(batch->snapshot());
-      }
-      REQUIRE(steps.size() == 1);
-      REQUIRE(steps[0] == reference[done++]);
+      const auto step = step_of(ranks, parts);
+      REQUIRE(step == reference[done++]);
+      total += step.digest;
     }
     std::reverse(parts.begin(), parts.end());
   }
@@ -230,29 +206,14 @@ TEST_CASE("loader: however ranks share parts at a restore, their next parts belo
   using parts = std::vector<std::string>;
   // Takes `n` steps on all ranks, each of which begins with what `given` says, and returns the last
   // parts.
-  const auto run = [&](std::size_t from, int n, const auto& given) {
-    std::vector<loader> ranks;
-    for (std::uint64_t rank = 0; rank < world; ++rank) {
-      auto options = quick(0, 1);
-      options.rank = rank;
-      options.world_size = world;
-      ranks.emplace_back(data, options);
+  const auto run = [&](std::size_t from, std::size_t n, const auto& given) {
+    auto ranks = ranks_of(data, world, [](auto) { return quick(0, 1); });
+    for (std::uint64_t rank = 0; rank < world; ++rank)
       if (const parts x = given(rank); !x.empty())
-        REQUIRE(ranks.back().restore_parts(x).global_step == from);
-    }
+        REQUIRE(ranks[rank].restore_parts(x).global_step == from);
     parts last;
-    for (int i = 0; i < n; ++i) {
-      std::vector<job_step> steps;
-      last.clear();
-      for (auto& x : ranks) {
-        auto batch = x.next();
-        REQUIRE(batch);
-        append(steps, *batch);
-        last.push_back(batch->snapshot());
-      }
-      REQUIRE(steps.size() == 1);
-      REQUIRE(steps[0] == reference[from + static_cast<std::size_t>(i)]);
-    }
+    for (std::size_t i = 0; i < n; ++i)
+      REQUIRE(step_of(ranks, last) == reference[from + i]);
     return last;
   };
   const auto first = run(0, 3, [](auto) { return parts{}; });
@@ -270,13 +231,8 @@ TEST_CASE("loader: however ranks share parts at a restore, their next parts belo
 TEST_CASE("loader: seek and skip_first_batches go to any batch, before the first") {
   const auto data = noisy(50, 8, {.end = epoch_end::mask});
   const auto options = quick(1, 3);
-  std::vector<job_step> all;
-  std::vector<std::string> states;
   loader whole{data, options};
-  while (auto batch = whole.next()) {
-    append(all, *batch);
-    states.push_back(batch->snapshot());
-  }
+  const auto [all, states] = whole_job{whole};
   const auto steps = whole.batches_per_epoch().value();
   REQUIRE(all.size() == 3 * steps);
   for (std::size_t n = 0; n < all.size(); ++n) {
@@ -288,7 +244,7 @@ TEST_CASE("loader: seek and skip_first_batches go to any batch, before the first
     loader resumed{data, options};
     const auto half = n / 2;
     if (half > 0)
-      resumed.restore_parts({states[half - 1]});
+      resumed.restore_parts({states[half]});
     resumed.skip_first_batches(n - half);
     for (auto* x : {&sought, &skipped, &resumed}) {
       std::vector<job_step> rest;
@@ -296,8 +252,7 @@ TEST_CASE("loader: seek and skip_first_batches go to any batch, before the first
         REQUIRE(batch->global_step() == n + rest.size());
         append(rest, *batch);
       }
-      REQUIRE(rest
-              == std::vector<job_step>(all.begin() + static_cast<std::ptrdiff_t>(n), all.end()));
+      REQUIRE(rest == tail_of(all, n));
     }
   }
   loader end{data, options};
@@ -328,40 +283,32 @@ TEST_CASE("loader: seek and skip_first_batches go to any batch, before the first
 TEST_CASE("loader: a restore of other data, seed or batch is refused with a list") {
   auto state = [](const pipeline& x) { return loader{x, quick(0)}.snapshot(); };
   const auto taken = state(noisy(300, 24));
-  auto differs = [&](const pipeline& x, const std::vector<std::string>& allow = {}) {
-    try {
-      loader{x, quick(0)}.restore_parts({taken}, {.allow = allow});
-      return std::string{};
-    } catch (const error& e) {
-      REQUIRE(e.code() == errc::mismatch);
-      return std::string{e.what()};
-    }
+  const auto restore = [&](const pipeline& x, const std::vector<std::string>& allow = {}) {
+    loader{x, quick(0)}.restore_parts({taken}, {.allow = allow});
   };
-  CHECK(differs(noisy(300, 24)).empty());
-  CHECK(differs(noisy(301, 24)).find("records") != std::string::npos);
-  CHECK(differs(noisy(300, 24, {}, {.seed = 1})).find("seed") != std::string::npos);
-  CHECK(differs(noisy(300, 24, {}, {.kind = shuffle_kind::none})).find("shuffle")
-        != std::string::npos);
-  CHECK(differs(noisy(300, 25)).find("rows") != std::string::npos);
-  CHECK(differs(noisy(300, 24, {.lanes = 12})).find("lanes") != std::string::npos);
-  CHECK(differs(noisy(300, 24, {.lanes = 12}), {"lanes"}).empty());
-  auto other_map = count(300, 8).shuffle().map("other@1", [](sample&, context&) {}).batch(24);
-  CHECK(differs(other_map).find("maps") != std::string::npos);
-  CHECK(differs(other_map, {"maps"}).empty());
-  CHECK_FALSE(differs(noisy(301, 24), {"records"}).empty());
+  const auto other_map = count(300, 8).shuffle().map("other@1", [](sample&, context&) {}).batch(24);
+  for (const auto& [data, difference] : std::vector<std::pair<pipeline, std::string>>{
+           {noisy(301, 24), "records"},
+           {noisy(300, 24, {}, {.seed = 1}), "seed"},
+           {noisy(300, 24, {}, {.kind = shuffle_kind::none}), "shuffle"},
+           {noisy(300, 25), "rows"},
+           {noisy(300, 24, {.lanes = 12}), "lanes"},
+           {other_map, "maps"}})
+    check_refusal([&, of = &data] { restore(*of); }, errc::mismatch, {difference});
+  CHECK_NOTHROW(restore(noisy(300, 24)));
+  CHECK_NOTHROW(restore(noisy(300, 24, {.lanes = 12}), {"lanes"}));
+  CHECK_NOTHROW(restore(other_map, {"maps"}));
+  check_refusal([&] { restore(noisy(301, 24), {"records"}); }, errc::mismatch);
 }
 
 TEST_CASE("loader: floats of 16 bits are viewed as what they are") {
-  const auto data = count(4, 8)
-                        .map("halves@1",
-                             [](sample& s, context&) {
-                               for (auto& x : s.make<f16>("half", {2}))
-                                 x = {0x3C00};
-                               for (auto& x : s.make<bf16>("brain", {2}))
-                                 x = {0x4000};
-                             })
-                        .batch(4);
-  loader x{data, quick(0)};
+  const auto halves = [](sample& s, context&) {
+    for (auto& x : s.make<f16>("half", {2}))
+      x = {0x3C00};
+    for (auto& x : s.make<bf16>("brain", {2}))
+      x = {0x4000};
+  };
+  loader x{count(4, 8).map("halves@1", halves).batch(4), quick(0)};
   const auto batch = x.next();
   CHECK(static_cast<float>(batch->view<f16, 2>("half")(3, 1)) == 1);
   CHECK(static_cast<float>(batch->view<bf16, 2>("brain")(0, 0)) == 2);
@@ -524,54 +471,34 @@ TEST_CASE("loader: holding all leases is an error, not a hang") {
     std::vector<lease> held;
     for (int i = 0; i < 3; ++i)
       held.push_back(x.next());
-    try {
-      (void)x.next();
-      FAIL("no error");
-    } catch (const error& e) {
-      CHECK(e.code() == errc::leases_exhausted);
-    }
+    check_refusal([&] { (void)x.next(); }, errc::leases_exhausted);
     held.erase(held.begin());
     CHECK(x.next()->step() == 3);
   }
 }
 
 TEST_CASE("loader: bad samples follow the policy, and next() repeats its error") {
-  const auto data = count(100, 8)
-                        .shuffle()
-                        .map("picky@1",
-                             [](sample& s, context&) {
-                               if (s.id().back() == '7')
-                                 throw std::runtime_error("no sevens");
-                             })
-                        .batch(20);
+  const auto picky = [](sample& s, context&) {
+    if (s.id().back() == '7')
+      throw std::runtime_error("no sevens");
+  };
+  const auto data = count(100, 8).shuffle().map("picky@1", picky).batch(20);
   auto options = quick(2);
   {
     loader x{data, options};
-    std::string first;
+    std::set<std::string> texts;
     for (int i = 0; i < 3; ++i) {
-      try {
-        (void)x.next();
-        FAIL("no error");
-      } catch (const error& e) {
-        CHECK(e.code() == errc::bad_sample);
-        CHECK(e.details().stage == "picky@1");
-        CHECK(std::string{e.what()}.find("no sevens") != std::string::npos);
-        if (first.empty())
-          first = e.what();
-        CHECK(first == e.what());
-      }
+      const auto problem = check_refusal([&] { (void)x.next(); }, errc::bad_sample, {"no sevens"});
+      CHECK(problem.details().stage == "picky@1");
+      texts.insert(problem.what());
     }
+    CHECK(texts.size() == 1);
   }
   for (auto policy : {bad_sample_policy::mask, bad_sample_policy::substitute}) {
     options.bad_samples = policy;
-    const auto reference = run_job(
-        data,
-        [&] {
-          auto o = options;
-          o.workers = 0;
-          return o;
-        }(),
-        1);
+    auto alone = options;
+    alone.workers = 0;
+    const auto reference = run_job(data, alone, 1);
     CHECK(run_job(data, options, 1) == reference);
     CHECK(run_job(data, options, 3) == reference);
     loader x{data, options};
@@ -605,7 +532,7 @@ TEST_CASE("loader: an error costs no sample, before it or in the batch that fail
   const auto fragile = [&](sample& s, context& c) {
     s.set("noise", is_taken(s) ? c.rng().uniform() : 0);
   };
-  const filter_stage looked{.name = "looked@1", .make = [&] { return is_taken; }};
+  const auto looked = probing("looked@1", is_taken);
   const auto records = count(100, 8).shuffle({.seed = 2});
   for (const auto& data :
        {records.map("fragile@1", fragile).batch(8, {.end = epoch_end::mask}),
@@ -634,8 +561,8 @@ TEST_CASE("loader: an error costs no sample, before it or in the batch that fail
         broken = -1;
         loader next{data, options};
         next.restore_parts({state});
-        while (const auto batch = next.next())
-          append(got, *batch);
+        const auto rest = next_steps(next);
+        got.insert(got.end(), rest.begin(), rest.end());
         REQUIRE(got == expected);
       }
       REQUIRE(failures >= 8);
@@ -660,53 +587,36 @@ TEST_CASE("loader: may be destroyed at any moment, also with leases out") {
 }
 
 TEST_CASE("loader: a function that does not return is named") {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool released = false;
-  const auto data = count(100, 8)
-                        .map("sleepy@1",
-                             [&](sample& s, context&) {
-                               if (s.id() == "count/5") {
-                                 std::unique_lock lock{mutex};
-                                 changed.wait(lock, [&] { return released; });
-                               }
-                             })
-                        .batch(10);
+  std::promise<void> release;
+  const auto released = release.get_future().share();
+  const auto sleepy = [&](sample& s, context&) {
+    if (s.id() == "count/5")
+      released.wait();
+  };
+  const auto data = count(100, 8).map("sleepy@1", sleepy).batch(10);
   // The layout is learned from record 0, which does not block.
   auto options = quick(2);
   options.stuck_after = 100ms;
   loader x{data, options};
-  try {
-    (void)x.next();
-    FAIL("no error");
-  } catch (const error& e) {
-    CHECK(e.code() == errc::stuck);
-    CHECK(e.details().stage == "sleepy@1");
-    CHECK(e.details().sample == "count/5");
-  }
-  {
-    std::lock_guard lock{mutex};
-    released = true;
-  }
-  changed.notify_all();
+  const auto problem = check_refusal([&] { (void)x.next(); }, errc::stuck);
+  CHECK(problem.details().stage == "sleepy@1");
+  CHECK(problem.details().sample == "count/5");
+  release.set_value();
 }
 
 TEST_CASE("loader: cancelled() lets a long function end when its loader is destroyed") {
   std::atomic<bool> entered{false};
+  const auto slow = [&](sample& s, context& c) {
+    if (s.id() == "count/0")
+      return;
+    entered = true;
+    while (!c.cancelled())
+      std::this_thread::yield();
+  };
   {
-    const auto data = count(100, 8)
-                          .map("long@1",
-                               [&](sample& s, context& c) {
-                                 if (s.id() == "count/0")
-                                   return;
-                                 entered = true;
-                                 while (!c.cancelled())
-                                   std::this_thread::yield();
-                               })
-                          .batch(2);
     auto options = quick(1);
     options.stuck_after = 50ms;
-    loader x{data, options};
+    loader x{count(100, 8).map("long@1", slow).batch(2), options};
     CHECK_THROWS_AS(x.next(), error);
   }
   CHECK(entered);
@@ -733,13 +643,12 @@ TEST_CASE("loader: options out of range are refused") {
   CHECK_THROWS_AS(loader(data, {.world_size = 0}), error);
   CHECK_THROWS_AS(loader(data, {.leases = 0}), error);
   const auto refused = [&](const loader_options& options, const std::string& most) {
-    const auto problem = problem_of([&] { loader{data, options}; });
-    return problem && problem->code() == errc::invalid_argument
-           && problem->details().needed.ends_with("to " + most);
+    const auto problem = check_refusal([&] { loader{data, options}; }, errc::invalid_argument);
+    CHECK(problem.details().needed.ends_with("to " + most));
   };
-  CHECK(refused({.world_size = 1'000'001}, "1000000"));
-  CHECK(refused({.prefetch = 4097}, "4096"));
-  CHECK(refused({.leases = 65537}, "65536"));
+  refused({.world_size = 1'000'001}, "1000000");
+  refused({.prefetch = 4097}, "4096");
+  refused({.leases = 65537}, "65536");
   CHECK_THROWS_AS(loader(noisy(9, 10), {}), error);
   CHECK_THROWS_AS(loader(count(100, 8), {}), error);
   loader x{data, quick(0)};

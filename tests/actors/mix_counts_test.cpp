@@ -1,20 +1,9 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/id_rows.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
-#include <leat/snapshot.hpp>
 #include <leat/testing.hpp>
-
-#include <algorithm>
-#include <cstdint>
-#include <fstream>
-#include <map>
-#include <random>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace leat::mix_counts_test {
 namespace {
@@ -175,16 +164,7 @@ loader_options options_of(const mixed_job& job, std::mt19937_64& random, std::ui
   return options;
 }
 
-using rows = std::map<std::pair<std::uint64_t, std::uint64_t>, std::string>;
-
-void keep(rows& to, const batch& from) {
-  const auto ids = from.ids();
-  const auto positions = from.positions();
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    REQUIRE(to.emplace(std::pair{from.global_step(), positions[i]}, ids[i]).second);
-}
-
-counts counts_of(const rows& all, const texts& from, const mixed_job& job) {
+counts counts_of(const id_rows& all, const texts& from, const mixed_job& job) {
   model due{from, job.has_cost, {0, 1, 2}};
   for (const auto& [place, id] : all)
     due.add(id);
@@ -197,7 +177,7 @@ TEST_CASE("counts of a mix's inputs are those of the samples handed over, throug
     std::mt19937_64 random{seed};
     const auto job = any_job(from, random);
     CAPTURE(seed, to_string(job.data));
-    rows due;
+    id_rows due;
     loader whole{job.data, options_of(job, random, 0, 1)};
     while (auto batch = whole.next()) {
       keep(due, *batch);
@@ -205,7 +185,7 @@ TEST_CASE("counts of a mix's inputs are those of the samples handed over, throug
       add(told, whole.stats().mixes);
       REQUIRE(told == counts_of(due, from, job));
     }
-    rows got;
+    id_rows got;
     std::vector<std::string> parts;
     for (std::uint64_t at = 0; at < steps;) {
       const std::uint64_t world = std::uint64_t{1} << random() % 3;

@@ -5,19 +5,10 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/deterministic_system.hpp"
 #include "tests/support/slots.hpp"
+#include "tests/support/stage_probes.hpp"
 #include "tests/support/temporary_directory.hpp"
 
-#include <caf/exit_reason.hpp>
-#include <caf/send.hpp>
-
-#include <cstddef>
-#include <cstdlib>
-#include <memory>
 #include <new>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 // Code that must report a failure can do so without any memory, so that no thread waits for ever.
 
@@ -98,25 +89,13 @@ TEST_CASE("no memory: a snapshot that could not be stored is reported") {
   CHECK(report->problem->code() == errc::no_resources);
 }
 
-dispatcher_actor::behavior_type idle_dispatcher(dispatcher_actor::pointer) {
-  return {
-      [](start_atom, const batcher_actor&) {},
-      [](deal_atom, const slot_ptr&) {},
-      [](complete_atom) {},
-      [](run_atom) {},
-      [](epoch_atom, std::uint64_t) {},
-      [](rewind_atom, std::uint64_t) {},
-      [](resize_atom, std::uint64_t) {},
-  };
-}
-
 TEST_CASE("no memory: the trainer hears of a batch that could not be handed over") {
   deterministic_system actors;
   const auto lives = std::make_shared<gate>();
   std::vector<slot_ptr> finished;
   finished.reserve(10);
   bool has_failed = false;
-  auto dispatcher = actors.system().spawn(idle_dispatcher);
+  auto dispatcher = actors.system().spawn(dispatcher_probe, std::make_shared<told>());
   auto uut = actors.system().spawn(
       batcher, dispatcher,
       [&](slot_ptr slot) {

@@ -1,18 +1,14 @@
-#include "tests/support/catch.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/drain.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/standard.hpp"
 
 #include <leat/leat.hpp>
 
-#include <functional>
 #include <new>
-#include <stdexcept>
-#include <string>
 #include <system_error>
-#include <vector>
 
 // What the machine lacks is not a fault of a sample: under every policy the job ends with an error,
 // so that no batch depends on the machine.
-
 namespace leat::no_resources_test {
 namespace {
 
@@ -29,13 +25,13 @@ pipeline failing_at(const std::function<void()>& fail, bool looks = false) {
   return data.batch(10);
 }
 
-std::optional<error> problem_under(const pipeline& data, bad_sample_policy policy,
-                                   std::size_t workers) {
-  return problem_of([&] {
-    loader from{data, {.workers = workers, .bad_samples = policy}};
-    while (from.next()) {
-    }
-  });
+void run(const pipeline& data, bad_sample_policy policy, std::size_t workers) {
+  loader from{data, {.workers = workers, .bad_samples = policy}};
+  drain(from);
+}
+
+error check_problem(const pipeline& data, bad_sample_policy policy, std::size_t workers) {
+  return check_refusal([&] { run(data, policy, workers); }, errc::no_resources);
 }
 
 struct lack {
@@ -43,44 +39,35 @@ struct lack {
   std::function<void()> fail;
 };
 
-const std::vector<lack>& lacks() {
-  static const std::vector<lack> all{
-      {"no memory", [] { throw std::bad_alloc{}; }},
-      {"no descriptors",
-       [] { throw std::system_error{std::make_error_code(std::errc::too_many_files_open)}; }},
-      {"a disk's error",
-       [] {
-         throw std::system_error{EIO, std::generic_category()};
-       }},
-      {"told by the function", [] {
-         throw error(errc::no_resources, {.stage = "mine", .sample = "count/21", .got = "none"});
-       }}};
-  return all;
-}
+const std::vector<lack> lacks{
+    {"no memory", [] { throw std::bad_alloc{}; }},
+    {"no descriptors",
+     [] { throw std::system_error{std::make_error_code(std::errc::too_many_files_open)}; }},
+    {"a disk's error",
+     [] {
+       throw(std::system_error{EIO, std::generic_category()});
+     }},
+    {"told by the function", [] {
+       throw error(errc::no_resources, {.stage = "mine", .sample = "count/21", .got = "none"});
+     }}};
 
 TEST_CASE("no resources: an error under every policy, with the stage and the sample") {
-  for (const auto& x : lacks())
+  for (const auto& x : lacks)
     for (const auto policy :
          {bad_sample_policy::fail, bad_sample_policy::mask, bad_sample_policy::substitute})
       for (const std::size_t workers : {0, 2}) {
         CAPTURE(x.name, static_cast<int>(policy), workers);
-        const auto problem = problem_under(failing_at(x.fail), policy, workers);
-        REQUIRE(problem);
-        CAPTURE(problem->what());
-        REQUIRE(problem->code() == errc::no_resources);
-        REQUIRE(problem->details().sample == "count/21");
-        REQUIRE((problem->details().stage == "fail@1" || problem->details().stage == "mine"));
+        const auto problem = check_problem(failing_at(x.fail), policy, workers).details();
+        CHECK(problem.sample == "count/21");
+        CHECK((problem.stage == "fail@1" || problem.stage == "mine"));
       }
 }
 
 TEST_CASE("no resources: also while operators probe content") {
-  for (const auto& x : lacks())
+  for (const auto& x : lacks)
     for (const std::size_t workers : {0, 2}) {
       CAPTURE(x.name, workers);
-      const auto problem =
-          problem_under(failing_at(x.fail, true), bad_sample_policy::mask, workers);
-      REQUIRE(problem);
-      REQUIRE(problem->code() == errc::no_resources);
+      check_problem(failing_at(x.fail, true), bad_sample_policy::mask, workers);
     }
 }
 
@@ -94,23 +81,19 @@ TEST_CASE("no resources: a size that no machine has is a bad sample, and so is a
       {"input/output: got any", [] { throw error(errc::io, {.got = "any"}); }}};
   for (const auto& x : others) {
     CAPTURE(x.name);
-    REQUIRE_FALSE(problem_under(failing_at(x.fail), bad_sample_policy::mask, 1));
-    const auto problem = problem_under(failing_at(x.fail), bad_sample_policy::fail, 1);
-    REQUIRE(problem);
-    REQUIRE(problem->code() == errc::bad_sample);
+    REQUIRE_NOTHROW(run(failing_at(x.fail), bad_sample_policy::mask, 1));
+    const auto problem = check_refusal([&] { run(failing_at(x.fail), bad_sample_policy::fail, 1); },
+                                       errc::bad_sample, {x.name});
     // Reported in words, not by names of the standard library.
-    CAPTURE(problem->what());
-    REQUIRE(std::string{problem->what()}.find(x.name) != std::string::npos);
-    REQUIRE(std::string{problem->what()}.find("std::") == std::string::npos);
+    REQUIRE_FALSE(says(problem, "std::"));
   }
 }
 
 TEST_CASE("no resources: a map's factory that runs out of memory is not a wrong argument") {
   map_stage poor_map{.name = "poor@1", .make = []() -> map_function { throw std::bad_alloc{}; }};
-  const auto problem =
-      problem_under(count(60).map(std::move(poor_map)).batch(10), bad_sample_policy::mask, 1);
-  REQUIRE(problem);
-  REQUIRE(problem->code() == errc::no_resources);
+  check_refusal(
+      [&] { run(count(60).map(std::move(poor_map)).batch(10), bad_sample_policy::mask, 1); },
+      errc::no_resources);
 }
 
 } // namespace

@@ -1,26 +1,16 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/job.hpp"
 #include "tests/support/packing.hpp"
+#include "tests/support/stages.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
 
-#include <leat/leat.hpp>
 #include <leat/testing.hpp>
 
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <cstdint>
-#include <fstream>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 // A machine that gives no more threads: from the n-th on, or only not the n-th. Whatever the thread
 // was for, the result is an error or the same batches, never a hang, and afterwards everything
@@ -85,10 +75,6 @@ struct job {
   std::function<pipeline()> data;
 };
 
-pipeline numbers() {
-  return from_function("numbers@1", 200, [](std::uint64_t i, sample& s) { s.set("n", i); });
-}
-
 /// Files that threads of their own unpack.
 std::string compressed_files() {
   static const test::temporary_directory at;
@@ -105,13 +91,11 @@ std::string compressed_files() {
 }
 
 std::vector<job> jobs() {
-  const filter_stage keep{.name = "keep@1", .make = [] {
-                            return [](sample& s) { return s.get<std::uint64_t>("n") % 3 != 0; };
-                          }};
-  return {{"indexed", [] { return numbers().shuffle({.seed = 2}).batch(10); }},
+  const auto keep = probing("keep@1", [](sample& s) { return number_of(s) % 3 != 0; });
+  return {{"indexed", [] { return numbers(200).shuffle({.seed = 2}).batch(10); }},
           {"iterator",
            [keep] {
-             return numbers().filter(keep).shuffle_buffer(30, 4).batch(
+             return numbers(200).filter(keep).shuffle_buffer(30, 4).batch(
                  12, {.lanes = 4, .end = epoch_end::mask});
            }},
           {"compressed",
@@ -121,23 +105,14 @@ std::vector<job> jobs() {
                  .map(ragged("text"))
                  .batch(12, {.lanes = 2, .end = epoch_end::mask});
            }},
-          {"once", [] {
-             auto n = std::make_shared<std::uint64_t>(0);
-             return once("queue@1",
-                         [n](sample& s) {
-                           s.set("n", (*n)++);
-                           return *n <= 60;
-                         })
-                 .batch(5);
-           }}};
+          {"once", [] { return numbers_once(60).batch(5); }}};
 }
 
 /// A whole run, with workers that come, go and die.
 std::vector<job_step> run(const job& of, std::size_t workers, const std::string& save_to) {
   loader_options options{.workers = workers, .hash_pixels = true};
-  if (workers > 1) {
+  if (workers > 1)
     options.fault = drill({.deaths = {{1, 30}}});
-  }
   loader x{of.data(), options};
   std::vector<job_step> steps;
   while (const auto batch = x.next()) {
@@ -187,10 +162,8 @@ TEST_CASE("no threads: an error that says so, or the same batches, and then all 
 
 TEST_CASE("no threads: a job that ends for lack of them resumes from its last snapshot") {
   const auto data = jobs()[1].data();
-  std::vector<job_step> expected;
   loader whole{data, {.workers = 0, .hash_pixels = true}};
-  while (const auto batch = whole.next())
-    append(expected, *batch);
+  const auto expected = next_steps(whole);
   std::vector<job_step> got;
   std::string state;
   const auto code = code_of([&] {
@@ -216,7 +189,7 @@ TEST_CASE("no threads: a job that ends for lack of them resumes from its last sn
 }
 
 TEST_CASE("bare_loop: without a thread it says so, once those that began have ended") {
-  const bare_loop loop{numbers().batch(10), 4};
+  const bare_loop loop{numbers(200).batch(10), 4};
   for (int n = 0; n < 4; ++n) {
     const few_threads machine{n, 1};
     REQUIRE(code_of([&] { loop.run(1'000'000'000'000); }) == errc::no_resources);
@@ -227,13 +200,13 @@ TEST_CASE("bare_loop: without a thread it says so, once those that began have en
 TEST_CASE("no threads: a runtime that cannot begin them can later") {
   for (std::int64_t n = 0; n < 3; ++n) {
     shutdown();
-    loader refused{numbers().batch(10),
+    loader refused{numbers(200).batch(10),
                    {.workers = 1, .stuck_after = std::chrono::milliseconds{0}}};
     {
       const few_threads limit{n, 1};
       CHECK(code_of([&] { refused.next(); }) == errc::no_resources);
     }
-    loader x{numbers().batch(10), {.workers = 1}};
+    loader x{numbers(200).batch(10), {.workers = 1}};
     CHECK(x.next());
   }
 }

@@ -1,22 +1,10 @@
-#include "tests/support/catch.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/stages.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
-
-#include <leat/leat.hpp>
-
-#include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <memory>
-#include <random>
-#include <string>
-#include <utility>
-#include <vector>
 
 // Jobs of records that exist once, whose samples have different fields: what is delivered, and what
 // is masked, does not depend on who learned the batch's fields, and where.
-
 namespace leat::once_job_test {
 namespace {
 
@@ -51,9 +39,7 @@ pipeline records(const counter& next, std::uint64_t salt) {
 }
 
 pipeline sixth_left_out(const pipeline& x) {
-  return x.filter({.name = "sixth@1", .make = [] {
-                     return [](sample& s) { return s.get<std::uint64_t>("n") % 6 != 1; };
-                   }});
+  return x.filter(probing("sixth@1", [](sample& s) { return number_of(s) % 6 != 1; }));
 }
 
 using job_maker = std::function<pipeline(const pipeline&)>;
@@ -147,8 +133,7 @@ TEST_CASE("once: fields are learned again if a resume is allowed to change them"
   std::vector<std::string> parts;
   {
     const auto before = all_jobs()[0](records(next, 1)).journal(at.path());
-    const auto runs = run_ranks(
-        before, masked(0), 2, [](loader&) {}, 3);
+    const auto runs = run_ranks(before, masked(0), 2, {}, 3);
     parts = parts_after(runs, 2);
   }
   std::vector<job_step> expected;
@@ -200,10 +185,7 @@ TEST_CASE("once: a journal that is gone is refused at once, however early the sn
       std::filesystem::remove_all(at / "mixed-0");
       *next = 0;
       loader x{job(), {}};
-      const auto problem = problem_of([&] { x.restore_parts({state}); });
-      REQUIRE(problem);
-      REQUIRE(problem->code() == errc::mismatch);
-      REQUIRE(std::string{problem->what()}.find("journal") != std::string::npos);
+      check_refusal([&] { x.restore_parts({state}); }, errc::mismatch, {"journal"});
     }
 }
 
@@ -242,10 +224,7 @@ TEST_CASE("once: data that end before what a snapshot has consumed are an error 
     }
     loader x{job(3), {.workers = workers}};
     x.restore_parts({state});
-    const auto problem = problem_of([&] { x.next(); });
-    REQUIRE(problem);
-    REQUIRE(problem->code() == errc::mismatch);
-    REQUIRE(std::string{problem->what()}.find("3 items") != std::string::npos);
+    check_refusal([&] { x.next(); }, errc::mismatch, {"3 items"});
   }
 }
 

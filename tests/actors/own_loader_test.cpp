@@ -1,14 +1,9 @@
 #include "tests/support/catch.hpp"
+#include "tests/support/heard_notices.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
-#include <leat/notice.hpp>
-
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace leat::own_loader_test {
 namespace {
@@ -144,12 +139,10 @@ TEST_CASE("own_loader: directories with a part of each rank") {
   }
   first.save(at.path());
   auto again = own(true, {.rank = 1, .world_size = 2, .epochs = 2});
-  std::vector<std::string> heard;
-  set_notice_handler([&](const std::string& text) { heard.push_back(text); });
+  heard_notices heard;
   REQUIRE_FALSE(again.restore(at.path())); // rank 1's is missing
-  set_notice_handler({});
-  REQUIRE(heard.size() == 1);
-  REQUIRE(heard.front().ends_with("1 of 2 parts, no part of rank 1"));
+  REQUIRE(heard.number() == 1);
+  REQUIRE(heard.texts().front().ends_with("1 of 2 parts, no part of rank 1"));
   second.save(at.path());
   REQUIRE(again.restore(at.path())->global_step == 6);
   REQUIRE(again.next()->content == 102);

@@ -1,4 +1,3 @@
-#include "tests/support/drawn.hpp"
 #include "tests/support/driven_job.hpp"
 
 namespace leat::pipeline_protocol_test {
@@ -13,31 +12,20 @@ struct fixture : driven_fixture {
           },
           2) {}
 };
-
 TEST_CASE_METHOD(fixture, "pipeline: a job gives the same batches under every policy") {
   REQUIRE(expected.size() == 7);
-  for (auto policy : all_policies)
-    for (std::size_t workers : {1, 2, 3, 9})
-      for (std::size_t slots : {1, 2, 5}) {
-        CAPTURE(static_cast<int>(policy), workers, slots);
-        length({.policy = policy, .workers = workers, .slots = slots});
-      }
+  run_in_all_shapes();
 }
 
 TEST_CASE_METHOD(fixture,
                  "pipeline: messages in any order and slots back in any order change nothing") {
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
-    if (!test::is_drawn(seed))
-      continue;
-    std::mt19937_64 chance{seed};
-    driven_options options{.policy = all_policies[chance() % 3],
-                           .workers = 1 + chance() % 4,
-                           .slots = 1 + chance() % 4};
-    CAPTURE(seed, static_cast<int>(options.policy), options.workers, options.slots);
+  for_seeds(1500, [&](std::mt19937_64& chance) {
+    const auto options = any_options(chance, 4);
+    CAPTURE(options);
     auto x = start(options);
     run_in_any_order(x, chance);
     check(x);
-  }
+  });
 }
 
 TEST_CASE_METHOD(fixture, "pipeline: a worker may die at any row") {
@@ -48,37 +36,25 @@ TEST_CASE_METHOD(fixture, "pipeline: a worker may die at any row") {
           CAPTURE(static_cast<int>(policy), workers, victim, position);
           auto x = start({.policy = policy,
                           .workers = workers,
-                          .drill = [&](std::size_t number, std::size_t made) {
-                            worker_drill drill;
-                            if (number == victim && made == victim)
-                              drill.die_at = position;
-                            return drill;
-                          }});
+                          .drill = dies_at(position, [&](std::size_t number, std::size_t made) {
+                            return number == victim && made == victim;
+                          })});
           x.finish();
           check(x);
         }
 }
 
 TEST_CASE_METHOD(fixture, "pipeline: a worker may die at any row, in any order of messages") {
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
-    if (!test::is_drawn(seed))
-      continue;
-    std::mt19937_64 chance{seed};
+  for_seeds(1500, [&](std::mt19937_64& chance) {
     const std::uint64_t position = chance() % 22;
-    driven_options options{.policy = all_policies[chance() % 3],
-                           .workers = 1 + chance() % 3,
-                           .slots = 1 + chance() % 4};
-    options.drill = [&](std::size_t number, std::size_t made) {
-      worker_drill drill;
-      if (number == 0 && made == 0)
-        drill.die_at = position;
-      return drill;
-    };
-    CAPTURE(seed, position, static_cast<int>(options.policy), options.workers, options.slots);
+    auto options = any_options(chance, 3);
+    options.drill = dies_at(
+        position, [](std::size_t number, std::size_t made) { return number == 0 && made == 0; });
+    CAPTURE(position, options);
     auto x = start(options);
     run_in_any_order(x, chance);
     check(x);
-  }
+  });
 }
 
 TEST_CASE_METHOD(fixture, "pipeline: a worker may be killed between any two messages") {
@@ -95,10 +71,7 @@ TEST_CASE_METHOD(fixture, "pipeline: another reason of a death counts like a kil
 
 TEST_CASE_METHOD(fixture, "pipeline: all workers may be killed at once") {
   for (auto policy : all_policies)
-    disturb_everywhere({.policy = policy, .workers = 3}, [](driven_job& x) {
-      for (std::size_t i = x.workers().size(); i > 0; --i)
-        x.kill(i - 1);
-    });
+    kill_all_everywhere({.policy = policy, .workers = 3});
 }
 
 TEST_CASE_METHOD(fixture, "pipeline: a worker that is killed is replaced") {
@@ -141,18 +114,13 @@ TEST_CASE_METHOD(fixture, "pipeline: workers may be killed while they retire") {
 }
 
 TEST_CASE_METHOD(fixture, "pipeline: deaths and resizes in any order of messages change nothing") {
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
-    if (!test::is_drawn(seed))
-      continue;
-    std::mt19937_64 chance{seed};
-    driven_options options{.policy = all_policies[chance() % 3],
-                           .workers = 1 + chance() % 4,
-                           .slots = 1 + chance() % 4};
-    CAPTURE(seed, static_cast<int>(options.policy), options.workers, options.slots);
+  for_seeds(2000, [&](std::mt19937_64& chance) {
+    const auto options = any_options(chance, 4);
+    CAPTURE(options);
     auto x = start(options);
     run_with_faults(x, chance, 4);
     check(x);
-  }
+  });
 }
 
 TEST_CASE_METHOD(fixture,
@@ -162,13 +130,10 @@ TEST_CASE_METHOD(fixture,
       CAPTURE(static_cast<int>(policy), position);
       // The first worker that gets the row dies, and so does the first that gets it again. With one
       // slot no worker gets a later row before that.
-      auto x = start(
-          {.policy = policy, .workers = 1, .slots = 1, .drill = [&](std::size_t, std::size_t made) {
-             worker_drill drill;
-             if (made < 2)
-               drill.die_at = position;
-             return drill;
-           }});
+      auto x = start({.policy = policy,
+                      .workers = 1,
+                      .slots = 1,
+                      .drill = dies_at(position, [](auto, auto made) { return made < 2; })});
       x.finish();
       REQUIRE(x.results().size() == expected.size());
       const auto failed = position / 8;
@@ -186,25 +151,12 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture, "pipeline: it may be shut down between any two messages") {
-  for (auto policy : all_policies) {
-    const driven_options options{.policy = policy, .workers = 3};
-    const auto messages = length(options);
-    for (std::size_t at = 0; at < messages; ++at) {
-      CAPTURE(static_cast<int>(policy), at);
-      auto x = start(options);
-      for (std::size_t i = 0; i < at; ++i)
-        x.step();
-      check_end(x);
-    }
-  }
+  for (auto policy : all_policies)
+    shut_down_everywhere({.policy = policy, .workers = 3});
 }
 
 TEST_CASE_METHOD(fixture, "pipeline: it may be shut down amid deaths and resizes") {
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
-    if (!test::is_drawn(seed))
-      continue;
-    std::mt19937_64 chance{seed};
-    CAPTURE(seed);
+  for_seeds(1500, [&](std::mt19937_64& chance) {
     auto x = start({.policy = all_policies[chance() % 3], .workers = 3});
     for (auto n = chance() % 60; n > 0 && !x.over(); --n) {
       if (chance() % 8 == 0)
@@ -215,7 +167,7 @@ TEST_CASE_METHOD(fixture, "pipeline: it may be shut down amid deaths and resizes
       actors.step(chance);
     }
     check_end(x);
-  }
+  });
 }
 
 } // namespace

@@ -1,5 +1,7 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/drain.hpp"
 #include "tests/support/packing.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -7,17 +9,8 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <filesystem>
-#include <iterator>
-#include <optional>
-#include <string>
-#include <vector>
-
 // read_files when files are not as they should be; its meaning, and that it resumes from any
 // snapshot, is tested in tests/conformance.
-
 namespace leat::test::read_files_test {
 namespace {
 
@@ -72,17 +65,6 @@ TEST_CASE("read_files: 600 lanes read 600 files through few descriptors") {
   CHECK(most < 300);
 }
 
-std::optional<error> failure_of(const pipeline& data, const loader_options& options) {
-  try {
-    loader from{data, options};
-    while (from.next())
-      ;
-  } catch (const error& problem) {
-    return problem;
-  }
-  return std::nullopt;
-}
-
 TEST_CASE("read_files: what cannot be read ends the job, under any policy") {
   temporary_directory dir;
   save(dir / "good.txt", "a\nb\n");
@@ -104,12 +86,8 @@ TEST_CASE("read_files: what cannot be read ends the job, under any policy") {
       const auto data = leat::lines(dir / "list.txt")
                             .read_files(file_format::lines, {.folder = dir.path()})
                             .batch(1, {.end = epoch_end::mask});
-      const auto problem =
-          failure_of(data, {.workers = workers, .bad_samples = bad_sample_policy::mask});
-      REQUIRE(problem);
-      CAPTURE(problem->what());
-      CHECK(problem->code() == code);
-      CHECK(std::string{problem->what()}.find(dir / name) != std::string::npos);
+      loader from{data, {.workers = workers, .bad_samples = bad_sample_policy::mask}};
+      check_refusal([&] { drain(from); }, code, {dir / name});
     }
 }
 
@@ -144,9 +122,8 @@ TEST_CASE("read_files: a bad item of the list is an invalid row under mask") {
   const auto data = leat::json_lines(dir / "list.jsonl")
                         .read_files(file_format::lines, {.field = "file", .folder = dir.path()})
                         .batch(6, {.end = epoch_end::mask});
-  const auto failure = failure_of(data, {.workers = 1});
-  REQUIRE(failure);
-  CHECK(failure->code() == errc::bad_sample);
+  loader failing{data, {.workers = 1}};
+  check_refusal([&] { drain(failing); }, errc::bad_sample);
   loader from{data, {.workers = 1, .bad_samples = bad_sample_policy::mask}};
   const auto x = from.next();
   REQUIRE(x);

@@ -1,27 +1,13 @@
 // Records that can only be found by reading what lies before them, in operators that hold items
 // when a job is restored.
 
-#include "tests/support/catch.hpp"
-#include "tests/support/job.hpp"
 #include "tests/support/packing.hpp"
 #include "tests/support/restored_job.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/stages.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
-
-#include <leat/leat.hpp>
-
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <fstream>
-#include <functional>
-#include <memory>
-#include <random>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
+#include "tests/support/whole_job.hpp"
 
 namespace leat::recall_test {
 
@@ -56,9 +42,7 @@ private:
 };
 
 filter_stage most() {
-  return {.name = "most@1", .make = [] {
-            return [](const sample& s) { return s.get<std::int64_t>("number") % 5 != 0; };
-          }};
+  return probing("most@1", [](const sample& s) { return s.get<std::int64_t>("number") % 5 != 0; });
 }
 
 constexpr std::size_t mix_of_two = 5;
@@ -119,22 +103,14 @@ TEST_CASE("recall: a restored job reads each unit once for all records that its 
       if (!from.empty())
         x.restore_parts({from});
       made = 0;
-      std::vector<job_step> steps;
-      std::vector<std::string> states;
-      while (const auto batch = x.next()) {
-        append(steps, *batch);
-        states.push_back(batch->snapshot());
-      }
-      return std::pair{std::move(steps), std::move(states)};
+      return whole_job{x};
     };
     const auto [steps, states] = run(0, {});
     const auto once = made.load();
     REQUIRE(steps.size() > 3);
-    for (std::size_t at = 0; at < states.size(); ++at) {
+    for (std::size_t at = 1; at < states.size(); ++at) {
       CAPTURE(i, at);
-      const auto rest = run(at % 3, states[at]).first;
-      const auto after = static_cast<std::ptrdiff_t>(at) + 1;
-      REQUIRE(rest == std::vector<job_step>(steps.begin() + after, steps.end()));
+      REQUIRE(run(at % 3, states[at]).steps == tail_of(steps, at));
       // Up to the place where each reader continues, and once more for what was held; two inputs
       // of a mix may take each other's reader away.
       CHECK(made <= (i == mix_of_two ? 3 : 2) * once);

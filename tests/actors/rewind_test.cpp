@@ -1,30 +1,14 @@
 #include "tests/support/catch.hpp"
-#include "tests/support/job.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/stages.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
+#include "tests/support/whole_job.hpp"
 
-#include <leat/leat.hpp>
 #include <leat/testing.hpp>
-
-#include <algorithm>
-#include <fstream>
-#include <functional>
-#include <iterator>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 namespace leat::rewind_test {
 namespace {
-
-pipeline with_noise(const pipeline& x) {
-  return x.map("noise@1", [](sample& s, context& c) {
-    for (auto& v : s.make<float>("noise", {4}))
-      v = static_cast<float>(c.rng().uniform());
-  });
-}
 
 /// An indexed order.
 pipeline by_index() {
@@ -33,14 +17,12 @@ pipeline by_index() {
 
 /// Its order has a state, and workers probe samples for it.
 pipeline by_iterators() {
-  const filter_stage most{.name = "most@1", .make = [] {
-                            return [](sample& s) { return s.bytes("value")[0] != std::byte{7}; };
-                          }};
+  const auto most =
+      probing("most@1", [](sample& s) { return s.bytes("value")[0] != std::byte{7}; });
   return with_noise(count(100).filter(most).shuffle_buffer(10, 4))
       .batch(12, {.lanes = 4, .end = epoch_end::mask});
 }
 
-/// The first `most` batches that follow.
 TEST_CASE("rewind: the same batches come again, from wherever the job stands") {
   for (const auto& data : {by_index(), by_iterators()})
     for (std::size_t workers : {0, 1, 3}) {
@@ -55,9 +37,7 @@ TEST_CASE("rewind: the same batches come again, from wherever the job stands") {
         x.rewind();
         REQUIRE(x.position().global_step == 0);
         REQUIRE(x.position().digest == hash128{});
-        REQUIRE(
-            next_steps(x, stop)
-            == std::vector<job_step>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(stop)));
+        REQUIRE(next_steps(x, stop) == head_of(all, stop));
       }
       REQUIRE_FALSE(x.next());
       x.rewind();
@@ -76,10 +56,7 @@ TEST_CASE("rewind: hundreds of times, nothing of one run gets into the next") {
       x.rewind();
       const auto most = i % (all.size() + 2);
       CAPTURE(i, most);
-      REQUIRE(
-          next_steps(x, most)
-          == std::vector<job_step>(
-              all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()))));
+      REQUIRE(next_steps(x, most) == head_of(all, most));
     }
   }
 }
@@ -101,9 +78,7 @@ TEST_CASE("rewind: every rank of a job, after any batch of an epoch") {
       for (auto& x : ranks)
         append(steps, *x.next());
     CAPTURE(stop);
-    REQUIRE(
-        steps
-        == std::vector<job_step>(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(stop)));
+    REQUIRE(steps == head_of(whole, stop));
     for (auto& x : ranks)
       x.rewind();
   }
@@ -111,9 +86,8 @@ TEST_CASE("rewind: every rank of a job, after any batch of an epoch") {
 
 TEST_CASE("rewind: ranks that agree on ends agree again") {
   // Some of each epoch's 60 samples are below 40: epochs differ in length.
-  const filter_stage below{.name = "below@1", .make = [] {
-                             return [](sample& s) { return s.bytes("value")[0] < std::byte{40}; };
-                           }};
+  const auto below =
+      probing("below@1", [](sample& s) { return s.bytes("value")[0] < std::byte{40}; });
   const auto data = with_noise(count(100).shuffle({.seed = 3}).take(60).filter(below))
                         .batch(2, {.lanes = 2, .end = epoch_end::mask});
   const loader_options options{.workers = 0, .epochs = 2, .hash_pixels = true};
@@ -213,11 +187,7 @@ TEST_CASE("rewind: snapshots of batches from before it are what they were") {
 }
 
 TEST_CASE("rewind: what exists once cannot come again, and a failed loader stays failed") {
-  const auto numbers = leat::once("numbers@1", [n = 0](sample& s) mutable {
-    s.set("n", n);
-    return n++ < 40;
-  });
-  loader once{numbers.batch(4), {.workers = 1}};
+  loader once{numbers_once(40).batch(4), {.workers = 1}};
   CHECK(code_of([&] { once.rewind(); }) == errc::invalid_argument);
   loader failing{by_index(), {.workers = 1, .fault = drill({.throw_at = {0}})}};
   CHECK(code_of([&] { failing.next(); }) == errc::bad_sample);

@@ -1,18 +1,9 @@
-#include "tests/support/catch.hpp"
-#include "tests/support/thrown_error.hpp"
-
-#include <leat/leat.hpp>
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
+#include "tests/support/drain.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/stages.hpp"
+#include "tests/support/whole_job.hpp"
 
 // What a map learns of its row: the same whenever its sample is made, and however often.
-
 namespace leat::test::row_context_test {
 namespace {
 
@@ -29,8 +20,8 @@ void tell_all(sample& s, context& c) {
 }
 
 filter_stage most() {
-  const auto judge = [](sample& s) { return std::to_integer<int>(s.bytes("value")[0]) % 4 != 0; };
-  return {.name = "most@1", .make = [judge] { return judge; }};
+  return probing("most@1",
+                 [](sample& s) { return std::to_integer<int>(s.bytes("value")[0]) % 4 != 0; });
 }
 
 pipeline told() {
@@ -50,36 +41,18 @@ std::vector<std::pair<std::string, pipeline>> pipelines() {
   };
 }
 
-std::vector<std::string> contents(loader& from) {
-  std::vector<std::string> all;
-  while (const auto x = from.next())
-    for (const auto& hash : x->content_hashes())
-      all.push_back(to_string(hash));
-  return all;
-}
-
 TEST_CASE("row context: a sample that is made again after a restore is told the same") {
   for (const auto& [name, steps] : pipelines()) {
     CAPTURE(name);
     const auto data = steps.batch(4, {.lanes = 2, .end = epoch_end::mask});
     loader whole{data, {.workers = 0, .epochs = 2, .hash_pixels = true}};
-    std::vector<std::string> snapshots;
-    std::vector<std::vector<std::string>> batches;
-    while (const auto x = whole.next()) {
-      snapshots.push_back(x->snapshot());
-      batches.emplace_back();
-      for (const auto& hash : x->content_hashes())
-        batches.back().push_back(to_string(hash));
-    }
-    REQUIRE(batches.size() > 8);
-    for (std::size_t at = 0; at < snapshots.size(); ++at) {
+    const whole_job all{whole};
+    REQUIRE(all.steps.size() > 8);
+    for (std::size_t at = 0; at < all.states.size(); ++at) {
       CAPTURE(at);
-      std::vector<std::string> rest;
-      for (auto i = at + 1; i < batches.size(); ++i)
-        rest.insert(rest.end(), batches[i].begin(), batches[i].end());
       loader resumed{data, {.workers = at % 3, .epochs = 2, .hash_pixels = true}};
-      resumed.restore_parts({snapshots[at]});
-      REQUIRE(contents(resumed) == rest);
+      resumed.restore_parts({all.states[at]});
+      REQUIRE(next_steps(resumed) == tail_of(all.steps, at));
     }
   }
 }
@@ -109,26 +82,21 @@ TEST_CASE("row context: a map before an operator that looks at content is refuse
                         .batch(4, {.end = epoch_end::mask});
   const auto problem = problem_of([&] { loader(data, loader_options{}); });
   REQUIRE(problem);
-  const std::string text = problem->what();
-  CHECK(text.find("position() in a map whose samples a later operator looks at")
-        != std::string::npos);
-  CHECK(text.find("enumerate()") != std::string::npos);
+  CHECK(says(*problem, "position() in a map whose samples a later operator looks at"));
+  CHECK(says(*problem, "enumerate()"));
 }
 
 TEST_CASE(
     "row context: a position that is asked for only now and then makes a bad sample each time") {
-  const auto data = count(40)
-                        .map("place@1",
-                             [](sample& s, context& c) {
-                               if (std::to_integer<int>(s.bytes("value")[0]) % 7 == 6)
-                                 (void)c.position();
-                             })
-                        .filter(most())
-                        .batch(4, {.end = epoch_end::mask});
+  const auto place = [](sample& s, context& c) {
+    if (std::to_integer<int>(s.bytes("value")[0]) % 7 == 6)
+      (void)c.position();
+  };
+  const auto data =
+      count(40).map("place@1", place).filter(most()).batch(4, {.end = epoch_end::mask});
   for (const std::size_t workers : {0, 2}) {
     loader from{data, {.workers = workers, .bad_samples = bad_sample_policy::mask}};
-    while (from.next()) {
-    }
+    drain(from);
     CHECK(from.stats().bad[static_cast<std::size_t>(cause::function_error)]
           == 5); // 6, 13, 20, 27, 34
   }

@@ -1,80 +1,25 @@
 #include "actors/runtime_core.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/support/blocked_source.hpp"
 #include "tests/support/job.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/stages.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
-
-#include <leat/leat.hpp>
-
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <future>
-#include <memory>
-#include <optional>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 // Runtimes that are begun and ended, with loaders at all moments of their lives.
-
 namespace leat::runtime_test {
 namespace {
 
-pipeline numbers(std::uint64_t n = 1000) {
-  return from_function("numbers@1", n, [](std::uint64_t i, sample& s) { s.set("n", i); });
-}
-
 /// Orders are computed, found by iterators in a thread of their own, and found by reading.
 std::vector<pipeline> orders() {
-  const filter_stage some{.name = "some@1", .make = [] {
-                            return [](sample& s) { return s.get<std::uint64_t>("n") % 3 != 0; };
-                          }};
+  const auto some = probing("some@1", [](sample& s) { return number_of(s) % 3 != 0; });
   const batch_options ends{.lanes = 4, .end = epoch_end::drop};
-  return {numbers().shuffle().batch(8), numbers().shuffle_buffer(100).batch(8, ends),
-          numbers().filter(some).batch(8, ends)};
+  return {numbers(1000).shuffle().batch(8), numbers(1000).shuffle_buffer(100).batch(8, ends),
+          numbers(1000).filter(some).batch(8, ends)};
 }
 
 std::shared_ptr<runtime> new_runtime(std::size_t control_threads = 2) {
   return std::make_shared<runtime>(runtime_options{.control_threads = control_threads});
 }
-
-/// Gives some records, then blocks until it is let go.
-class blocked_source {
-public:
-  explicit blocked_source(std::uint64_t records) : records_(records) {}
-  ~blocked_source() { let_go(); }
-  blocked_source(const blocked_source&) = delete;
-  blocked_source& operator=(const blocked_source&) = delete;
-
-  pipeline data() {
-    return once("blocked@1",
-                [this, n = std::uint64_t{0}](sample& into) mutable {
-                  if (n == records_) {
-                    blocks_.set_value();
-                    gone_.wait();
-                    return false;
-                  }
-                  into.set("n", n++);
-                  return true;
-                })
-        .batch(4);
-  }
-  /// Before the pipeline ends, which waits for the function.
-  void let_go() {
-    if (!std::exchange(is_gone_, true))
-      let_go_.set_value();
-  }
-  void wait_until_it_blocks() { blocks_.get_future().wait(); }
-
-private:
-  const std::uint64_t records_;
-  std::promise<void> blocks_;
-  std::promise<void> let_go_;
-  std::shared_future<void> gone_ = let_go_.get_future().share();
-  bool is_gone_ = false;
-};
 
 TEST_CASE("runtime: loaders give the same batches in a runtime of their own") {
   for (const auto& data : orders()) {
@@ -91,10 +36,8 @@ TEST_CASE("runtime: loaders give the same batches in a runtime of their own") {
 
 TEST_CASE("runtime: as many control threads as no machine needs are refused by name") {
   for (const std::size_t n : {std::size_t{0}, std::size_t{257}, SIZE_MAX}) {
-    const auto problem = problem_of([&] { (void)new_runtime(n); });
-    REQUIRE(problem);
-    CHECK(problem->code() == errc::invalid_argument);
-    CHECK(problem->details().stage == "runtime.control_threads");
+    const auto problem = check_refusal([&] { (void)new_runtime(n); }, errc::invalid_argument);
+    CHECK(problem.details().stage == "runtime.control_threads");
   }
 }
 
@@ -109,10 +52,7 @@ TEST_CASE("runtime: a shutdown ends the loaders that live, and what they handed 
       auto held = x.next();
       REQUIRE(held);
       own->shutdown();
-      const auto problem = problem_of([&] { x.next(); });
-      REQUIRE(problem);
-      CHECK(problem->code() == errc::shut_down);
-      CHECK(problem->details().needed.find("new loader") != std::string::npos);
+      check_refusal([&] { x.next(); }, errc::shut_down, {"new loader"});
       CHECK(code_of([&] { x.next(); }) == errc::shut_down);
       CHECK(code_of([&] { unbegun.next(); }) == errc::shut_down);
       CHECK(code_of([&] { x.save(at.path()); }) == errc::shut_down);
@@ -140,7 +80,7 @@ TEST_CASE("runtime: leases outlive their loader and its runtime") {
   std::optional<lease> held;
   {
     const auto own = new_runtime();
-    loader x{numbers().batch(8), {.workers = 2, .runtime = own}};
+    loader x{numbers(1000).batch(8), {.workers = 2, .runtime = own}};
     held.emplace(x.next());
   }
   CHECK((*held)->view<std::uint64_t, 1>("n").flat()[7] == 7);
@@ -148,7 +88,7 @@ TEST_CASE("runtime: leases outlive their loader and its runtime") {
 }
 
 TEST_CASE("runtime: a loader keeps the runtime that only it has") {
-  loader x{numbers().batch(8), {.workers = 2, .runtime = new_runtime()}};
+  loader x{numbers(1000).batch(8), {.workers = 2, .runtime = new_runtime()}};
   int n = 0;
   while (x.next())
     ++n;
@@ -161,7 +101,7 @@ TEST_CASE("runtime: a new loader is refused after its shutdown") {
   own->shutdown();
   for (const std::size_t workers : {0, 2})
     CHECK(code_of([&] {
-            loader{numbers().batch(8), {.workers = workers, .runtime = own}};
+            loader{numbers(1000).batch(8), {.workers = workers, .runtime = own}};
           })
           == errc::shut_down);
 }
@@ -206,16 +146,16 @@ TEST_CASE(
 
 TEST_CASE("runtime: a shutdown of the process's own ends its loaders alone, and a new one begins") {
   const auto own = new_runtime();
-  loader other{numbers().batch(8), {.workers = 1, .runtime = own}};
+  loader other{numbers(1000).batch(8), {.workers = 1, .runtime = own}};
   REQUIRE(other.next());
   for (int round = 0; round < 3; ++round) {
-    loader x{numbers().batch(8), {.workers = 2}};
+    loader x{numbers(1000).batch(8), {.workers = 2}};
     REQUIRE(x.next());
     shutdown();
     CHECK(code_of([&] { x.next(); }) == errc::shut_down);
     REQUIRE(other.next());
   }
-  CHECK(run_job(numbers().batch(8), {.workers = 2, .hash_pixels = true}, 1).size() == 125);
+  CHECK(run_job(numbers(1000).batch(8), {.workers = 2, .hash_pixels = true}, 1).size() == 125);
   shutdown();
   shutdown();
 }
@@ -223,7 +163,7 @@ TEST_CASE("runtime: a shutdown of the process's own ends its loaders alone, and 
 TEST_CASE("runtime: a shutdown finishes the saves that are on their way") {
   for (const std::size_t workers : {0, 2}) {
     const test::temporary_directory at;
-    const auto data = numbers().shuffle_buffer(50).batch(8);
+    const auto data = numbers(1000).shuffle_buffer(50).batch(8);
     const auto own = new_runtime();
     loader x{data, {.workers = workers, .runtime = own}};
     for (int i = 0; i < 3; ++i)
@@ -240,11 +180,11 @@ TEST_CASE("runtime: a shutdown by another thread ends a next() that waits") {
   for (const std::size_t workers : {0, 2}) {
     CAPTURE(workers);
     blocked_source source{10};
-    const auto data = source.data();
+    const auto data = source.data().batch(4);
     const auto own = new_runtime();
     loader x{data, {.workers = workers, .runtime = own}};
     std::jthread other{[&] {
-      source.wait_until_it_blocks();
+      source.wait();
       own->shutdown();
     }};
     std::optional<errc> code;

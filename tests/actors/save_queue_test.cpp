@@ -1,22 +1,11 @@
 #include "actors/save_queue.hpp"
 #include "runtime/snapshot/snapshot_store.hpp"
-#include "tests/support/catch.hpp"
-#include "tests/support/operator_facts.hpp"
-#include "tests/support/stream_reading.hpp"
+#include "tests/support/heard_notices.hpp"
+#include "tests/support/job_parts.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
-
-#include <filesystem>
-#include <fstream>
-#include <future>
-#include <iterator>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
 
 // Saves in the caller's thread, and in the background by an actor of a host of its own.
-
 namespace leat::save_queue_test {
 namespace {
 
@@ -33,12 +22,7 @@ public:
   }
   save_request request(std::uint64_t step, const std::string& directory = "sets",
                        std::uint64_t keep = 1) const {
-    auto x = std::make_shared<snapshot>();
-    x->pipeline = test::batch_of(test::count_of(1000), 10, 10);
-    x->step = step;
-    x->global_step = step;
-    x->world_size = 1;
-    return {at_ / directory, std::move(x), keep};
+    return {at_ / directory, std::make_shared<snapshot>(test::part_of(0, step)), keep};
   }
   std::size_t files() const {
     std::filesystem::directory_iterator all{at_ / "sets"};
@@ -76,9 +60,7 @@ TEST_CASE("save_queue: saves are done in order, and as many sets stay as were as
 TEST_CASE("save_queue: in the caller's thread a save that fails says so at once") {
   queues x;
   auto& uut = x.make(false);
-  const auto problem = problem_of([&] { uut.save(x.request(1, "file"), {}); });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::io);
+  check_refusal([&] { uut.save(x.request(1, "file"), {}); }, errc::io);
   uut.save(x.request(2), {}); // it was told once
   CHECK(x.newest() == 2);
 }
@@ -99,10 +81,8 @@ TEST_CASE("save_queue: in the background the first error is told, once, by the n
   uut.save(x.request(1, "other"), {});
   all_asked.set_value();
   uut.wait_for_all();
-  const auto problem = problem_of([&] { uut.check(); });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::io);
-  CHECK(problem->details().file.starts_with(x.path("file")));
+  const auto problem = check_refusal([&] { uut.check(); }, errc::io);
+  CHECK(problem.details().file.starts_with(x.path("file")));
   uut.check();
   uut.save(x.request(3), {});
   uut.wait_for_all();
@@ -112,7 +92,7 @@ TEST_CASE("save_queue: in the background the first error is told, once, by the n
 
 TEST_CASE("save_queue: its end tells the error that nobody asked for, once") {
   queues x;
-  const test::caught_notices told;
+  heard_notices told;
   const auto fail = [&](save_queue& uut) {
     uut.save(x.request(1, "file"), {});
     uut.wait_for_all();
@@ -122,18 +102,18 @@ TEST_CASE("save_queue: its end tells the error that nobody asked for, once") {
   unasked.end();
   CHECK(told.texts().empty()); // it may be asked still
   auto& asked = x.make(true);
-  REQUIRE(told.texts().size() == 1);
+  REQUIRE(told.number() == 1);
   CHECK(told.texts().front().find("a snapshot was not saved: ") != std::string::npos);
   CHECK(told.texts().front().find(x.path("file")) != std::string::npos);
   fail(asked);
   CHECK(problem_of([&] { asked.check(); }));
   x.make(false);
-  CHECK(told.texts().size() == 1);
+  CHECK(told.number() == 1);
 }
 
 TEST_CASE("save_queue: an error that may never be asked for is told as soon as it is there") {
   queues x;
-  const test::caught_notices told;
+  heard_notices told;
   auto& uut = x.make(true);
   const auto fail = [&] {
     uut.save(x.request(1, "file"), {});
@@ -142,16 +122,16 @@ TEST_CASE("save_queue: an error that may never be asked for is told as soon as i
   uut.set_unasked(true);
   CHECK(told.texts().empty());
   fail();
-  CHECK(told.texts().size() == 1);
+  CHECK(told.number() == 1);
   CHECK(problem_of([&] { uut.check(); })); // it is asked for after all
   uut.set_unasked(false);
   fail();
-  CHECK(told.texts().size() == 1);
+  CHECK(told.number() == 1);
   uut.set_unasked(true);
-  CHECK(told.texts().size() == 2);
+  CHECK(told.number() == 2);
   uut.set_unasked(true);
   x.make(true);
-  CHECK(told.texts().size() == 2);
+  CHECK(told.number() == 2);
 }
 
 TEST_CASE("save_queue: once it has ended, what was on its way is stored, and nothing begins") {

@@ -1,24 +1,13 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/drain.hpp"
+#include "tests/support/heard_notices.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
 
 #include <leat/loader.hpp>
-#include <leat/notice.hpp>
 #include <leat/snapshot.hpp>
 #include <leat/sources.hpp>
 
-#include <chrono>
-#include <condition_variable>
-#include <filesystem>
-#include <fstream>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <vector>
-
 // What a loader saves, and for whom; and who hears of what it could not save.
-
 namespace leat::save_test {
 namespace {
 
@@ -35,12 +24,10 @@ bool has(const std::string& text, const std::string& part) {
 }
 
 /// What a loader says to a batch that is not its own.
-std::string refusal(loader& by, const std::string& directory, const batch& x) {
-  const auto problem = problem_of([&] { by.save(directory, x); });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::invalid_argument);
+void check_foreign(loader& by, const std::string& directory, const batch& x,
+                   std::initializer_list<std::string_view> parts = {}) {
+  check_refusal([&] { by.save(directory, x); }, errc::invalid_argument, parts);
   CHECK_FALSE(std::filesystem::exists(directory));
-  return problem->what();
 }
 
 TEST_CASE("save: a batch of another loader is refused, and nothing is written") {
@@ -50,14 +37,14 @@ TEST_CASE("save: a batch of another loader is refused, and nothing is written") 
     loader train{training(), {.workers = workers}};
     loader validate{validation(), {.workers = workers}};
     const auto seen = validate.next();
-    const auto text = refusal(train, at / "sets", *seen); // before it has begun, too
-    CHECK(has(text, "a batch of another loader: step 0 of rank 0 of 1 of count.batch"));
-    CHECK(has(text, "this loader of count.shuffle.batch"));
+    check_foreign(train, at / "sets", *seen, // before it has begun, too
+                  {"a batch of another loader: step 0 of rank 0 of 1 of count.batch",
+                   "this loader of count.shuffle.batch"});
     for (int i = 0; i < 4; ++i)
       CHECK(train.next());
     const auto trained = train.next();
-    refusal(train, at / "sets", *seen);
-    refusal(validate, at / "sets", *trained);
+    check_foreign(train, at / "sets", *seen);
+    check_foreign(validate, at / "sets", *trained);
     train.save(at / "sets", *trained);
     train.wait_saved();
     loader again{training(), {.workers = 0}};
@@ -71,7 +58,7 @@ TEST_CASE("save: another loader of the same pipeline is another one") {
   loader other{training(), {.workers = 1}};
   const auto of_one = one.next();
   CHECK(other.next());
-  refusal(other, at / "sets", *of_one);
+  check_foreign(other, at / "sets", *of_one);
   CHECK(code_of([&] { (void)other.snapshot(*of_one); }) == errc::invalid_argument);
   CHECK(one.snapshot(*of_one) == of_one->snapshot());
   CHECK(one.next());
@@ -84,7 +71,7 @@ TEST_CASE("save: a batch whose loader has ended still has its snapshot, for no o
   const auto held = ended->next();
   ended.reset();
   loader next{training(), {.workers = 1}};
-  refusal(next, at / "sets", *held);
+  check_foreign(next, at / "sets", *held);
   CHECK(next.restore_parts({held->snapshot()}).step == 1);
   CHECK(next.next()->step() == 1);
 }
@@ -105,43 +92,13 @@ TEST_CASE("save: an empty lease is refused") {
   const test::temporary_directory at;
   loader x{validation(), {.workers = 1}};
   lease held;
-  CHECK(has(refusal(x, at / "sets", *held), "an empty lease"));
+  check_foreign(x, at / "sets", *held, {"an empty lease"});
   held = x.next();
   held.reset();
-  CHECK(has(refusal(x, at / "sets", *held), "an empty lease"));
+  check_foreign(x, at / "sets", *held, {"an empty lease"});
 }
 
 // -- failures
-
-/// Collects notices while it lives.
-class heard_notices {
-public:
-  heard_notices() {
-    set_notice_handler([this](const std::string& text) {
-      const std::lock_guard lock{mutex_};
-      texts_.push_back(text);
-      changed_.notify_all();
-    });
-  }
-  ~heard_notices() { set_notice_handler({}); }
-  heard_notices(const heard_notices&) = delete;
-  heard_notices& operator=(const heard_notices&) = delete;
-
-  std::vector<std::string> texts() {
-    const std::lock_guard lock{mutex_};
-    return texts_;
-  }
-  std::size_t number() { return texts().size(); }
-  void wait_for_one() {
-    std::unique_lock lock{mutex_};
-    changed_.wait_for(lock, std::chrono::seconds{20}, [&] { return !texts_.empty(); });
-  }
-
-private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::string> texts_;
-};
 
 /// A place where nothing can be saved.
 class no_directory {
@@ -182,10 +139,9 @@ TEST_CASE("save: the end of a job tells the failure of a save that is still on i
   heard_notices heard;
   {
     loader x{validation(), {.workers = 1}};
-    while (x.next())
-      ;
+    drain(x);
     x.save(at.path());
-    heard.wait_for_one(); // although the loader lives, and nobody calls it
+    heard.wait("not saved"); // although the loader lives, and nobody calls it
     CHECK(code_of([&] { x.wait_saved(); }) == errc::io);
     x.wait_saved();
   }

@@ -1,23 +1,11 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/id_rows.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
 
-#include <algorithm>
-#include <cstdint>
-#include <fstream>
-#include <map>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 namespace leat::set_weights_test {
 namespace {
-
-/// Ids of each row by the step and position.
-using rows = std::map<std::pair<std::uint64_t, std::uint64_t>, std::string>;
 
 constexpr std::uint64_t steps = 30;
 constexpr std::uint64_t changed_at = 11;
@@ -73,16 +61,8 @@ private:
   test::temporary_directory directory_;
 };
 
-void keep(rows& to, const batch& from) {
-  const auto ids = from.ids();
-  const auto positions = from.positions();
-  REQUIRE(ids.size() == positions.size());
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    REQUIRE(to.emplace(std::pair{from.global_step(), positions[i]}, ids[i]).second);
-}
-
-rows previewed(const pipeline& data, const std::vector<weight_change>& changes) {
-  rows result;
+id_rows previewed(const pipeline& data, const std::vector<weight_change>& changes) {
+  id_rows result;
   order_preview due{data, {.weights = changes}};
   for (std::uint64_t step = 0; step < steps; ++step) {
     const auto batch = due.next();
@@ -107,7 +87,7 @@ TEST_CASE(
       for (std::uint64_t said = 0; said <= changed_at; ++said) {
         CAPTURE(workers, said);
         loader job{data, options_of(workers)};
-        rows got;
+        id_rows got;
         for (std::uint64_t step = 0; step < steps; ++step) {
           if (step == said)
             job.set_weights(changed, changed_at);
@@ -126,7 +106,7 @@ TEST_CASE(
     const auto due = previewed(data, {{changed_at, changed}});
     for (std::uint64_t stop = 0; stop <= steps; ++stop) {
       CAPTURE(stop);
-      rows got;
+      id_rows got;
       std::vector<std::string> parts;
       for (std::uint64_t rank = 0; rank < 2; ++rank) {
         loader begun{data, options_of(rank, rank, 2)};
@@ -148,8 +128,7 @@ TEST_CASE(
       for (std::uint64_t rank = 0; rank < 4; ++rank) {
         loader resumed{data, options_of(0, rank, 4)};
         resumed.restore_parts(parts);
-        while (auto batch = resumed.next())
-          keep(got, *batch);
+        keep_rest(got, resumed);
       }
       REQUIRE(got == due);
     }
@@ -166,14 +145,13 @@ TEST_CASE("set_weights: at a resume, from the very step that it resumes with") {
       CAPTURE(stop);
       const auto due = previewed(data, {{stop, changed}});
       loader begun{data, options_of(stop % 3)};
-      rows got;
+      id_rows got;
       for (std::uint64_t step = 0; step < stop; ++step)
         keep(got, *begun.next());
       loader resumed{data, options_of(0)};
       resumed.restore_parts({begun.snapshot()});
       resumed.set_weights(changed);
-      while (auto batch = resumed.next())
-        keep(got, *batch);
+      keep_rest(got, resumed);
       REQUIRE(got == due);
     }
   }
@@ -224,20 +202,18 @@ TEST_CASE("set_weights: several changes, and the job started over with all of th
   const std::vector<weight_change> changes{{3, {1, 0}}, {8, {0, 1}}, {21, {1, 1}}};
   const auto due = previewed(data, changes);
   loader job{data, options_of(2)};
-  rows got;
+  id_rows got;
   for (const auto& change : changes) {
     while (job.position().global_step < change.step)
       keep(got, *job.next());
     job.set_weights(change.weights);
     job.set_weights(change.weights, change.step); // once more
   }
-  while (auto batch = job.next())
-    keep(got, *batch);
+  keep_rest(got, job);
   CHECK(got == due);
   job.rewind();
   got.clear();
-  while (auto batch = job.next())
-    keep(got, *batch);
+  keep_rest(got, job);
   CHECK(got == due);
 }
 

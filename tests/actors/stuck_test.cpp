@@ -1,24 +1,12 @@
-#include "tests/support/catch.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/drain.hpp"
+#include "tests/support/heard_notices.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/stages.hpp"
 
 #include <leat/leat.hpp>
-#include <leat/notice.hpp>
-
-#include <chrono>
-#include <condition_variable>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
 
 // Every function that a pipeline calls may hang. With workers, next() says which one; in the
 // caller's own thread, another thread does.
-
 namespace leat::stuck_test {
 namespace {
 
@@ -27,24 +15,15 @@ using namespace std::chrono_literals;
 /// A function that hangs while the barrier is closed.
 class barrier {
 public:
-  void pass() {
-    std::unique_lock lock{mutex_};
-    changed_.wait(lock, [&] { return open_; });
-  }
-  void close() {
-    std::lock_guard lock{mutex_};
-    open_ = false;
-  }
+  void pass() { open_.wait(false); }
+  void close() { open_ = false; }
   void open() {
-    std::lock_guard lock{mutex_};
     open_ = true;
-    changed_.notify_all();
+    open_.notify_all();
   }
 
 private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = true;
+  std::atomic<bool> open_ = true;
 };
 
 /// What on_stuck was told.
@@ -99,10 +78,6 @@ struct hanging {
   pipeline data;
 };
 
-pipeline numbers() {
-  return from_function("numbers@1", 80, [](std::uint64_t i, sample& s) { s.set("n", i); });
-}
-
 batch_options whole() {
   return {.end = epoch_end::mask};
 }
@@ -136,30 +111,28 @@ std::vector<hanging> of_iterators(barrier& at) {
                                  return std::make_unique<gated_reader>(always);
                                })
                         .batch(4, whole())},
-      {"filter by_id@1", numbers().filter(by_id).shuffle_buffer(8).batch(4, whole())},
-      {"scan sum@1", numbers().scan(sum).batch(4, whole())}};
+      {"filter by_id@1", numbers(80).filter(by_id).shuffle_buffer(8).batch(4, whole())},
+      {"scan sum@1", numbers(80).scan(sum).batch(4, whole())}};
 }
 
 /// Functions that make samples.
 std::vector<hanging> of_samples(barrier& at) {
-  const filter_stage keep{.name = "keep@1", .make = [&at] {
-                            return [&at](sample&) {
-                              at.pass();
-                              return true;
-                            };
-                          }};
+  const auto keep = probing("keep@1", [&at](sample&) {
+    at.pass();
+    return true;
+  });
   return {{"read", from_function("numbers@1", 80,
                                  [&at](std::uint64_t i, sample& s) {
                                    at.pass();
                                    s.set("n", i);
                                  })
                        .batch(4)},
-          {"map@1", numbers().map("map@1", [&at](sample&, context&) { at.pass(); }).batch(4)},
-          {"map@1", numbers()
+          {"map@1", numbers(80).map("map@1", [&at](sample&, context&) { at.pass(); }).batch(4)},
+          {"map@1", numbers(80)
                         .shuffle_buffer(8)
                         .map("map@1", [&at](sample&, context&) { at.pass(); })
                         .batch(4, whole())},
-          {"filter keep@1", numbers().filter(keep).batch(4, whole())}};
+          {"filter keep@1", numbers(80).filter(keep).batch(4, whole())}};
 }
 
 std::vector<hanging> all(barrier& at) {
@@ -179,10 +152,7 @@ TEST_CASE("stuck: with workers next() names what hangs, in iterators as in sampl
       at.open();
       loader x{data, {.workers = 2, .stuck_after = 50ms}};
       at.close();
-      problem = problem_of([&] {
-        while (x.next())
-          ;
-      });
+      problem = problem_of([&] { drain(x); });
       at.open();
       REQUIRE(problem);
       CHECK(code_of([&] { x.next(); }) == problem->code());
@@ -252,50 +222,17 @@ TEST_CASE("stuck: a sample whose id cannot be made is named by its position") {
   CHECK(got.details().sample == "at position 0");
   loader x{data, {.workers = 2, .stuck_after = 30ms}};
   at.close();
-  const auto problem = problem_of([&] {
-    while (x.next())
-      ;
-  });
+  const auto problem = problem_of([&] { drain(x); });
   at.open();
   REQUIRE(problem);
   CHECK(problem->code() == errc::stuck);
-  CHECK(problem->details().sample.substr(0, 12) == "at position ");
+  CHECK(problem->details().sample.starts_with("at position "));
 }
-
-/// Collects notices while it lives, and throws if told to.
-class notices {
-public:
-  explicit notices(bool throws) {
-    set_notice_handler([this, throws](const std::string& text) {
-      {
-        std::lock_guard lock{mutex_};
-        texts_ += text;
-        changed_.notify_all();
-      }
-      if (throws)
-        throw std::runtime_error("no notices");
-    });
-  }
-  ~notices() { set_notice_handler({}); }
-  notices(const notices&) = delete;
-  notices& operator=(const notices&) = delete;
-
-  /// Waits for a notice that contains this text.
-  void wait(const std::string& part) {
-    std::unique_lock lock{mutex_};
-    changed_.wait(lock, [&] { return texts_.find(part) != std::string::npos; });
-  }
-
-private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::string texts_;
-};
 
 TEST_CASE("stuck: handlers that throw end nothing") {
   barrier at;
   const auto data = of_samples(at).front().data;
-  const auto hang = [&](const std::function<void(const error&)>& on_stuck, notices& heard,
+  const auto hang = [&](const std::function<void(const error&)>& on_stuck, heard_notices& heard,
                         const std::string& part) {
     at.close();
     std::thread caller{[&] {
@@ -307,7 +244,10 @@ TEST_CASE("stuck: handlers that throw end nothing") {
   };
   for (const bool throws : {false, true}) {
     CAPTURE(throws);
-    notices heard{throws};
+    heard_notices heard{[throws] {
+      if (throws)
+        throw std::runtime_error("no notices");
+    }};
     hang([](const error&) { throw std::runtime_error("mine"); }, heard, "on_stuck threw: mine");
     hang({}, heard, "no return in the caller's thread");
   }
@@ -321,10 +261,7 @@ TEST_CASE("stuck: without workers a function that hangs in next() or in a seek i
     const loader_options options{
         .workers = 0, .stuck_after = 30ms, .on_stuck = [&](auto& problem) { to.tell(problem); }};
     loader x{data, options};
-    told(at, to, stage, [&] {
-      while (x.next())
-        ;
-    });
+    told(at, to, stage, [&] { drain(x); });
     to.forget();
     loader y{data, options};
     if (!y.batches_per_epoch() && stage != "map@1") // else nothing is called for what is left out
@@ -345,8 +282,7 @@ TEST_CASE("stuck: what hangs after a rewind is named") {
         (void)x.next();
         x.rewind();
         at.close();
-        while (x.next())
-          ;
+        drain(x);
       });
       at.open();
     }
@@ -357,10 +293,7 @@ TEST_CASE("stuck: what hangs after a rewind is named") {
     (void)y.next();
     y.rewind();
     to.forget();
-    told(at, to, stage, [&] {
-      while (y.next())
-        ;
-    });
+    told(at, to, stage, [&] { drain(y); });
   }
 }
 
@@ -381,11 +314,11 @@ TEST_CASE("stuck: a reader that hangs where a job resumes is named") {
 
 TEST_CASE("stuck: a loader whose function never returns ends, and says what it abandons") {
   const auto at = std::make_shared<barrier>();
-  const auto data = numbers().map("map@1", [at](sample&, context&) { at->pass(); }).batch(4);
+  const auto data = numbers(80).map("map@1", [at](sample&, context&) { at->pass(); }).batch(4);
   const bool has_runtime = GENERATE(false, true);
   const bool opens = GENERATE(false, true);
   CAPTURE(has_runtime, opens);
-  notices heard{false};
+  heard_notices heard;
   auto own = has_runtime ? std::make_shared<runtime>() : nullptr;
   {
     loader x{data, {.workers = 2, .stuck_after = 50ms, .runtime = own}};
@@ -400,7 +333,7 @@ TEST_CASE("stuck: a loader whose function never returns ends, and says what it a
   if (opens)
     at->open();
   // Others are as they were.
-  loader y{numbers().batch(4), {.workers = 2}};
+  loader y{numbers(80).batch(4), {.workers = 2}};
   CHECK(y.next());
 }
 
@@ -410,14 +343,11 @@ TEST_CASE("stuck: what hangs in the iterators is abandoned, too") {
                              at->pass();
                              return true;
                            }};
-  notices heard{false};
+  heard_notices heard;
   {
-    loader x{numbers().filter(by_id).batch(4, whole()), {.workers = 2, .stuck_after = 50ms}};
+    loader x{numbers(80).filter(by_id).batch(4, whole()), {.workers = 2, .stuck_after = 50ms}};
     at->close();
-    REQUIRE(problem_of([&] {
-      while (x.next())
-        ;
-    }));
+    REQUIRE(problem_of([&] { drain(x); }));
   }
   heard.wait("abandoned, with its thread, as it does not return: ");
   heard.wait("filter by_id@1");
@@ -425,15 +355,8 @@ TEST_CASE("stuck: what hangs in the iterators is abandoned, too") {
 
 TEST_CASE("stuck: without workers a caller that gives up in mid-batch gets the same batch later") {
   const auto make = [](std::atomic<int>& made) {
-    return numbers()
-        .filter({.name = "keep@1",
-                 .make =
-                     [&made] {
-                       return [&made](sample&) {
-                         ++made;
-                         return true;
-                       };
-                     }})
+    return numbers(80)
+        .filter(probing("keep@1", [&made](sample&) { return ++made > 0; }))
         .map("map@1", [&made](sample&, context&) { ++made; })
         .batch(40, whole());
   };

@@ -1,19 +1,10 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/whole_job.hpp"
 
-#include <leat/leat.hpp>
 #include <leat/testing.hpp>
 
-#include <algorithm>
-#include <atomic>
-#include <cstdint>
-#include <fstream>
-#include <string>
-#include <vector>
-
 // Maps that take several samples at once.
-
 namespace leat::test::together_test {
 namespace {
 
@@ -149,9 +140,7 @@ TEST_CASE("a bad sample among several is found, and the others are as good as al
     }
   std::atomic<std::size_t> largest = 0;
   loader job{data.map(together(largest, 13)).batch(700), {.workers = 2}};
-  const auto problem = *problem_of([&] { job.next(); });
-  REQUIRE(problem.code() == errc::bad_sample);
-  REQUIRE(problem.details().got.find("divisible") != std::string::npos);
+  check_refusal([&] { job.next(); }, errc::bad_sample, {"divisible"});
 }
 
 TEST_CASE("workers that die over samples that are made together lose none and repeat none") {
@@ -173,8 +162,7 @@ TEST_CASE("a job with such a map resumes at every batch") {
   loader job{data, {.workers = 1, .epochs = 2}};
   for (std::size_t i = 1; i <= all.size(); ++i) {
     const auto state = job.next()->snapshot();
-    REQUIRE(seen(data, {.workers = 3}, state)
-            == std::vector(all.begin() + static_cast<std::ptrdiff_t>(i), all.end()));
+    REQUIRE(seen(data, {.workers = 3}, state) == tail_of(all, i));
   }
 }
 

@@ -1,23 +1,13 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/lease_line.hpp"
 #include "tests/support/sanitized.hpp"
-
-#include <leat/leat.hpp>
-
-#include <cstdint>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
+#include "tests/support/stages.hpp"
 
 // What loader.hpp allows two threads to do at once: one has the loader, another has its leases.
-
 namespace leat::two_threads_test {
 namespace {
 
-std::vector<std::size_t> worker_counts() {
-  return {0, 2};
-}
+constexpr std::array<std::size_t, 2> worker_counts{0, 2};
 
 pipeline with_fields(const pipeline& x) {
   return x.map("fields@1", [](sample& s, context& c) {
@@ -28,13 +18,9 @@ pipeline with_fields(const pipeline& x) {
 
 /// An indexed order, and one of iterators that probe content.
 std::vector<pipeline> pipelines() {
-  const auto numbers =
-      from_function("numbers@1", 600, [](std::uint64_t i, sample& s) { s.set("n", i); });
-  const filter_stage keep{.name = "keep@1", .make = [] {
-                            return [](sample& s) { return s.get<std::uint64_t>("n") % 7 != 2; };
-                          }};
-  return {with_fields(numbers.shuffle({.seed = 3})).batch(8, {.end = epoch_end::mask}),
-          with_fields(numbers.filter(keep).shuffle_buffer(50, 3))
+  const auto keep = probing("keep@1", [](sample& s) { return number_of(s) % 7 != 2; });
+  return {with_fields(numbers(600).shuffle({.seed = 3})).batch(8, {.end = epoch_end::mask}),
+          with_fields(numbers(600).filter(keep).shuffle_buffer(50, 3))
               .batch(8, {.lanes = 4, .end = epoch_end::mask})};
 }
 
@@ -62,10 +48,6 @@ contents in_one_thread(const pipeline& data) {
   return result;
 }
 
-loader_options options_of(std::size_t workers, std::size_t leases) {
-  return {.workers = workers, .leases = leases};
-}
-
 /// Reads the leases of a line and drops them.
 contents drop_all(lease_line& line) {
   contents result;
@@ -80,11 +62,11 @@ contents drop_all(lease_line& line) {
 TEST_CASE("two threads on one loader: one calls next(), the other reads and drops the leases") {
   constexpr std::size_t leases = 6;
   for (const auto& data : pipelines())
-    for (const auto workers : worker_counts()) {
+    for (const auto workers : worker_counts) {
       CAPTURE(to_string(data), workers);
       const auto expected = in_one_thread(data);
       for (int round = 0; round < (test::sanitized ? 3 : 30); ++round) {
-        loader x{data, options_of(workers, leases)};
+        loader x{data, {.workers = workers, .leases = leases}};
         lease_line line{leases};
         contents got;
         std::thread reader{[&] { got = drop_all(line); }};
@@ -104,10 +86,10 @@ TEST_CASE("two threads on one loader: it grows in one while the other drops leas
   constexpr std::size_t leases = 150;
   // Memory that takes a while to make: slots of dropped leases come back in the meantime.
   const auto data = count(4 * leases * 8, 4096).batch(8);
-  for (const auto workers : worker_counts())
+  for (const auto workers : worker_counts)
     for (int round = 0; round < (test::sanitized ? 2 : 5); ++round) {
       CAPTURE(workers, round);
-      loader x{data, options_of(workers, leases)};
+      loader x{data, {.workers = workers, .leases = leases}};
       lease_line line{leases};
       std::vector<std::uint64_t> got;
       std::vector<lease> kept;
@@ -139,7 +121,7 @@ TEST_CASE("two threads on one loader: it grows in one while the other drops leas
 TEST_CASE("two threads on one loader: one destroys it while the other reads and drops leases") {
   constexpr std::size_t leases = 4;
   for (const auto& data : pipelines())
-    for (const auto workers : worker_counts()) {
+    for (const auto workers : worker_counts) {
       CAPTURE(to_string(data), workers);
       auto expected = in_one_thread(data);
       expected.resize(leases);
@@ -148,7 +130,7 @@ TEST_CASE("two threads on one loader: one destroys it while the other reads and 
         contents got;
         std::thread reader{[&] { got = drop_all(line); }};
         {
-          loader x{data, options_of(workers, leases)};
+          loader x{data, {.workers = workers, .leases = leases}};
           std::vector<lease> held;
           for (std::size_t i = 0; i < leases; ++i)
             held.push_back(x.next());
@@ -164,9 +146,9 @@ TEST_CASE("two threads on one loader: one destroys it while the other reads and 
 
 TEST_CASE("two threads on one loader: both read one batch") {
   for (const auto& data : pipelines())
-    for (const auto workers : worker_counts()) {
+    for (const auto workers : worker_counts) {
       CAPTURE(to_string(data), workers);
-      loader x{data, options_of(workers, 1)};
+      loader x{data, {.workers = workers, .leases = 1}};
       while (const auto batch = x.next()) {
         std::string there;
         std::thread other{[&] { there = content_of(*batch); }};

@@ -1,19 +1,11 @@
-#include "tests/support/catch.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/drain.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/stages.hpp"
 
 #include <leat/leat.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <set>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 // Samples that an operator which probes content cannot judge: docs/iterators.md, "Bad samples". The
 // sample itself can still be made, so that only what the operator found says that its row is bad.
-
 namespace leat::unjudged_test {
 namespace {
 
@@ -34,10 +26,6 @@ struct subject {
 
 const std::set<std::uint64_t> one_in_three{1, 4, 7, 10};
 
-std::uint64_t number_of(const sample& s) {
-  return s.get<std::uint64_t>("n");
-}
-
 /// Each throws for one sample in three.
 std::vector<subject> subjects() {
   const auto set_number = [](sample& s, std::uint64_t i) {
@@ -51,12 +39,10 @@ std::vector<subject> subjects() {
     if (one_in_three.count(number_of(s)) != 0)
       throw std::runtime_error("not this one");
   };
-  const filter_stage thrower{.name = "throws@1", .make = [=] {
-                               return [=](sample& s) {
-                                 throws_for(s);
-                                 return true;
-                               };
-                             }};
+  const auto thrower = probing("throws@1", [=](sample& s) {
+    throws_for(s);
+    return true;
+  });
   const scan_stage looker{.name = "throws@1",
                           .make =
                               [=] {
@@ -127,8 +113,7 @@ pipeline alike(const pipeline& x) {
 /// Operators that may follow, and pass bad samples on: they probe content again, keep items back,
 /// or join.
 std::vector<std::function<pipeline(const pipeline&)>> above() {
-  const filter_stage all{.name = "all@1",
-                         .make = [] { return [](sample& s) { return !s.fields().empty(); }; }};
+  const auto all = probing("all@1", [](sample& s) { return !s.fields().empty(); });
   return {
       [](const pipeline& x) { return x; },
       [=](const pipeline& x) { return x.filter(all); },
@@ -196,15 +181,10 @@ TEST_CASE("bad samples: what an operator cannot judge is an error that names it 
     const auto data = alike(x.operate(numbers(x))).batch(1, {.end = epoch_end::mask});
     for (const std::size_t workers : {0, 2}) {
       CAPTURE(x.name, workers);
-      const auto failed = problem_of([&] {
-        loader from{data, {.workers = workers}};
-        while (from.next())
-          ;
-      });
-      REQUIRE(failed);
-      CHECK(failed->code() == errc::bad_sample);
-      CHECK(failed->details().sample == "numbers/" + std::to_string(*x.bad.begin()));
-      CHECK(failed->details().stage.find(x.name.substr(0, x.name.find_first_of(", "))) == 0);
+      loader from{data, {.workers = workers}};
+      const auto failed = check_refusal([&] { drain(from); }, errc::bad_sample).details();
+      CHECK(failed.sample == "numbers/" + std::to_string(*x.bad.begin()));
+      CHECK(failed.stage.starts_with(x.name.substr(0, x.name.find_first_of(", "))));
     }
   }
 }

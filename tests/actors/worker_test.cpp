@@ -4,38 +4,12 @@
 #include "tests/support/deterministic_system.hpp"
 #include "tests/support/slots.hpp"
 #include "tests/support/small_job.hpp"
-
-#include <caf/exit_reason.hpp>
-#include <caf/send.hpp>
+#include "tests/support/stage_probes.hpp"
 
 namespace leat::worker_test {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// How many slots were told to be complete.
-struct told {
-  std::size_t batches = 0;
-  std::size_t asides = 0;
-};
-
-batcher_actor::behavior_type batcher_probe(batcher_actor::pointer, std::shared_ptr<told> seen) {
-  return {
-      [](free_atom, const slot_ptr&) {},
-      [seen](complete_atom) { ++seen->batches; },
-      [](fail_atom, const error_ptr&) {},
-  };
-}
-
-dispatcher_actor::behavior_type dispatcher_probe(dispatcher_actor::pointer,
-                                                 std::shared_ptr<told> seen) {
-  return {
-      [](start_atom, const batcher_actor&) {},   [](deal_atom, const slot_ptr&) {},
-      [seen](complete_atom) { ++seen->asides; }, [](run_atom) {},
-      [](epoch_atom, std::uint64_t) {},          [](rewind_atom, std::uint64_t) {},
-      [](resize_atom, std::uint64_t) {},
-  };
-}
 
 struct fixture {
   deterministic_system actors;
@@ -98,7 +72,7 @@ TEST_CASE_METHOD(fixture, "worker: it runs the rows dealt by name and no others"
   CHECK(counts.size() == 2);
   CHECK(record->rows_dealt == 2);
   CHECK(record->rows_done == 2);
-  CHECK(seen->batches == 0);
+  CHECK(seen->to_batcher == 0);
 }
 
 TEST_CASE_METHOD(fixture, "worker: it claims rows until none is left, and tells of the last") {
@@ -106,10 +80,10 @@ TEST_CASE_METHOD(fixture, "worker: it claims rows until none is left, and tells 
   slot->claim(slot->ticket(), slot->num_rows(), 9, 1); // row 0 is another's
   send({}, true);
   CHECK(done() == rows_t{1, 2, 3, 4, 5, 6, 7});
-  CHECK(seen->batches == 0);
+  CHECK(seen->to_batcher == 0);
   CHECK(slot->holder(1).owner == record->id + 1);
   send({0}, true);
-  CHECK(seen->batches == 1);
+  CHECK(seen->to_batcher == 1);
   CHECK(counts.size() == 8);
 }
 
@@ -120,8 +94,8 @@ TEST_CASE_METHOD(fixture, "worker: rows dealt by name come before claims") {
   CHECK(done().size() == 8);
   for (const auto& [row, times] : counts)
     CHECK(times == 1);
-  CHECK(seen->batches == 1);
-  CHECK(seen->asides == 0);
+  CHECK(seen->to_batcher == 1);
+  CHECK(seen->to_dispatcher == 0);
 }
 
 TEST_CASE_METHOD(fixture, "worker: the dispatcher hears of a probe's last row") {
@@ -132,8 +106,8 @@ TEST_CASE_METHOD(fixture, "worker: the dispatcher hears of a probe's last row") 
   work.is_batch = false;
   caf::anon_send(uut, work);
   actors.run();
-  CHECK(seen->batches == 0);
-  CHECK(seen->asides == 1);
+  CHECK(seen->to_batcher == 0);
+  CHECK(seen->to_dispatcher == 1);
 }
 
 TEST_CASE_METHOD(fixture, "worker: claims in a slot that was opened again find nothing") {

@@ -3,9 +3,6 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/sanitized.hpp"
 
-#include <iostream>
-#include <string>
-
 namespace leat::cluster_breaks_test {
 
 using namespace leat::test;
@@ -20,27 +17,27 @@ struct broken_rule {
   focus where;
 };
 
+using enum rule;
+
 const broken_rule all_rules[] = {
-    {"8", "no lease, no batch, and no end", rule::no_lease_no_batch, focus::seats},
-    {"9", "a lease counts from the question", rule::lease_counts_from_question, focus::leases},
-    {"11", "silence frees no seat", rule::silence_frees_no_seat, focus::seats},
-    {"12", "leases end with what the directory says", rule::directory_bounds_leases, focus::seats},
-    {"13", "terms and seats are durable before they are told", rule::terms_are_durable,
-     focus::seats},
-    {"14", "sets are of one term", rule::sets_are_of_one_term, focus::sets},
-    {"14", "sets are whole", rule::sets_are_whole, focus::sets},
-    {"14", "parts go with the life that saved them", rule::parts_go_with_their_life, focus::alone},
-    {"15", "one set at a time is collected", rule::one_set_at_a_time, focus::sets},
-    {"16", "a set that cannot be completed is given up", rule::lost_sets_are_given_up,
-     focus::seats},
-    {"17", "a rank has passed what it will not save", rule::saves_before_moving_on, focus::seats},
-    {"18", "ends of epochs are repeated", rule::ends_are_repeated, focus::alone},
-    {"19", "who comes back begins at the newest set", rule::returns_at_newest_set, focus::alone},
-    {"22", "what is said is said until it is heard", rule::statements_until_heard, focus::told},
-    {"23", "nobody leaves before the job is over", rule::nobody_leaves_early, focus::anything},
-    {"24", "the trainer names the step of a rank that comes back", rule::trainer_names_step,
+    {"8", "no lease, no batch, and no end", no_lease_no_batch, focus::seats},
+    {"9", "a lease counts from the question", lease_counts_from_question, focus::leases},
+    {"11", "silence frees no seat", silence_frees_no_seat, focus::seats},
+    {"12", "leases end with what the directory says", directory_bounds_leases, focus::seats},
+    {"13", "terms and seats are durable before they are told", terms_are_durable, focus::seats},
+    {"14", "sets are of one term", sets_are_of_one_term, focus::sets},
+    {"14", "sets are whole", sets_are_whole, focus::sets},
+    {"14", "parts go with the life that saved them", parts_go_with_their_life, focus::alone},
+    {"15", "one set at a time is collected", one_set_at_a_time, focus::sets},
+    {"16", "a set that cannot be completed is given up", lost_sets_are_given_up, focus::seats},
+    {"17", "a rank has passed what it will not save", saves_before_moving_on, focus::seats},
+    {"18", "ends of epochs are repeated", ends_are_repeated, focus::alone},
+    {"19", "who comes back begins at the newest set", returns_at_newest_set, focus::alone},
+    {"22", "what is said is said until it is heard", statements_until_heard, focus::told},
+    {"23", "nobody leaves before the job is over", nobody_leaves_early, focus::anything},
+    {"24", "the trainer names the step of a rank that comes back", trainer_names_step,
      focus::alone},
-    {"24", "trainers of former lives are fenced", rule::trainer_is_fenced, focus::alone},
+    {"24", "trainers of former lives are fenced", trainer_is_fenced, focus::alone},
 };
 
 } // namespace

@@ -2,10 +2,6 @@
 
 #include <leat/error.hpp>
 
-#include <algorithm>
-#include <iostream>
-#include <utility>
-
 namespace leat::test {
 
 namespace {
@@ -37,10 +33,7 @@ cluster_run::cluster_run(std::uint64_t seed, focus where, std::set<rule> left_ou
     net_.in(seconds_of(0.1), [this] { start_falsely(); });
   if (with_->has_stranger)
     net_.in(seconds_of(net_.between(8, 12)), [this] {
-      net_.start<simulated_rank>(*cluster_, twin_host,
-                                 with_->rules.is_elastic() ? std::nullopt
-                                                           : std::optional<std::uint64_t>{0},
-                                 belonging::stranger);
+      net_.start<simulated_rank>(*cluster_, twin_host, given(0), belonging::stranger);
     });
   if (!with_->faults.empty())
     for (auto t = seconds_of(begin + 1); t < with_->storm; t += with_->between_faults)
@@ -75,7 +68,6 @@ run_result cluster_run::result() {
   x.counts = judge_->counts();
   x.events = net_.events();
   x.faults = faults_;
-  x.has_failed_on_purpose = spoilt_.has_value();
   return x;
 }
 
@@ -137,19 +129,14 @@ void cluster_run::start_rank(std::uint64_t number) {
   const auto old = ranks_.find(number);
   const auto host =
       old != ranks_.end() && net_.happens(0.6) ? old->second->host() : number * 10 + net_.below(10);
-  auto& x = net_.start<simulated_rank>(
-      *cluster_, host, with_->rules.is_elastic() ? std::nullopt : std::optional{number},
-      belonging::member);
+  auto& x = net_.start<simulated_rank>(*cluster_, host, given(number), belonging::member);
   ranks_[number] = &x;
   note("rank " + std::to_string(number) + ": process " + std::to_string(x.pid()));
 }
 
 /// Starts a first process with other rules, which must not matter any more once it is gone.
 void cluster_run::start_falsely() {
-  auto& x = net_.start<simulated_rank>(*cluster_, twin_host,
-                                       with_->rules.is_elastic() ? std::nullopt
-                                                                 : std::optional<std::uint64_t>{0},
-                                       belonging::false_start);
+  auto& x = net_.start<simulated_rank>(*cluster_, twin_host, given(0), belonging::false_start);
   net_.in(seconds_of(net_.between(2, 3)), [this, &x] { net_.kill(x, net_.happens(0.7)); });
 }
 

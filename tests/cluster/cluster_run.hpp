@@ -7,12 +7,6 @@
 #include "tests/cluster/simulated_network.hpp"
 #include "tests/cluster/simulated_rank.hpp"
 
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <set>
-#include <string>
-
 namespace leat::test {
 
 enum class outcome : std::uint8_t { good, skipped, wrong, stuck };
@@ -25,7 +19,6 @@ struct run_result {
   run_counts_of_judge counts;
   std::uint64_t events = 0;
   std::uint64_t faults = 0;
-  bool has_failed_on_purpose = false;
 };
 
 /// One run: the launcher, which starts processes late or twice, and again after they have died; and
@@ -49,6 +42,10 @@ private:
   void check_failure_was_told() const;
   void note(const std::string& what) const;
   bool is_over() const;
+  /// The rank that a process is given; none in an elastic job.
+  std::optional<std::uint64_t> given(std::uint64_t rank) const {
+    return with_->rules.is_elastic() ? std::nullopt : std::optional{rank};
+  }
   std::string describe() const;
   simulated_coordinator* lead() const;
   coordinator_state state() const;

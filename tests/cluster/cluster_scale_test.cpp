@@ -4,14 +4,9 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/cluster_facts.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/standard.hpp"
 
 #include <malloc.h>
-
-#include <algorithm>
-#include <chrono>
-#include <iostream>
-#include <memory>
-#include <vector>
 
 namespace leat::cluster_scale_test {
 

@@ -3,11 +3,6 @@
 #include "tests/support/drawn.hpp"
 #include "tests/support/sanitized.hpp"
 
-#include <chrono>
-#include <cstdlib>
-#include <iostream>
-#include <string>
-
 namespace leat::cluster_simulation_test {
 
 using namespace leat::test;

@@ -2,8 +2,6 @@
 
 #include <leat/error.hpp>
 
-#include <algorithm>
-#include <set>
 #include <tuple>
 
 namespace leat::test {
@@ -33,7 +31,6 @@ std::string text_of(const job_position& x) {
 
 job_position judge::begins(const seat_life& who, const job_position& start, bool has_come_back,
                            const simulated_disk& disk) {
-  ++counts_.seats;
   const seat_key seat{who.term, who.rank};
   if (!has_come_back) {
     if (!is_replaced(who)) // it may have been stopped before it began

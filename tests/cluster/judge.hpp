@@ -4,15 +4,6 @@
 #include "tests/cluster/scenario.hpp"
 #include "tests/cluster/simulated_disk.hpp"
 
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <set>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
 namespace leat::test {
 
 /// Thrown if something has happened that must not happen.
@@ -32,7 +23,6 @@ struct seat_life {
 struct run_counts_of_judge {
   std::uint64_t batches = 0;
   std::uint64_t sets = 0;
-  std::uint64_t seats = 0;
   std::uint64_t returns = 0;
   std::uint64_t restored_elsewhere = 0;
 };

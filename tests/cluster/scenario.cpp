@@ -17,21 +17,9 @@ cluster_times times_of_tests() {
 }
 
 std::vector<fault> usual_faults() {
-  return {fault::kill,
-          fault::kill,
-          fault::stop,
-          fault::stop,
-          fault::disconnect,
-          fault::cut,
-          fault::disconnect,
-          fault::cut,
-          fault::slow,
-          fault::twin,
-          fault::leader,
-          fault::full_disk,
-          fault::broken_directory,
-          fault::host,
-          fault::both};
+  using enum fault;
+  return {kill, kill, stop,   stop,      disconnect,       cut,  disconnect, cut,
+          slow, twin, leader, full_disk, broken_directory, host, both};
 }
 
 void look_at(scenario& x, simulated_network& net, focus where) {

@@ -4,20 +4,12 @@
 #include "tests/cluster/simulated_job.hpp"
 #include "tests/cluster/simulated_network.hpp"
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <vector>
-
 namespace leat::test {
 
 /// Rules of the protocol that a run may leave out, to see whether the judge notices.
 enum class rule : std::uint8_t {
   no_lease_no_batch,
   lease_counts_from_question,
-  stale_words_seat_nobody,
   silence_frees_no_seat,
   directory_bounds_leases,
   terms_are_durable,

@@ -63,7 +63,6 @@ void simulated_coordinator::do_all() {
   for (const auto& x : out.sets)
     do_with_set(x);
   for (auto& x : out.words) {
-    ++words_;
     if (!in_.with.keeps(rule::returns_at_newest_set) && x.what.seat) {
       x.what.seat->start = lead_.state().start;
       x.what.seat->start_is_of_term = false;

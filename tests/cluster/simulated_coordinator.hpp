@@ -8,10 +8,6 @@
 
 #include <leat/error.hpp>
 
-#include <map>
-#include <optional>
-#include <string>
-
 namespace leat::test {
 
 /// What all processes of a run have in common.
@@ -37,7 +33,6 @@ public:
   void on_closed(connection_id x) override;
 
   const coordinator& value() const { return lead_; }
-  std::uint64_t words() const { return words_; }
 
 private:
   void tick();
@@ -67,7 +62,6 @@ private:
   coordinator lead_;
   /// Parts of the files that are being written.
   std::map<job_position, std::map<std::uint64_t, std::string>> parts_;
-  std::uint64_t words_ = 0;
 };
 
 /// The approximate size of a word as a message.

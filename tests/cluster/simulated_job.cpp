@@ -13,9 +13,6 @@
 #include <leat/pipeline_facts.hpp>
 #include <leat/sources.hpp>
 
-#include <algorithm>
-#include <stdexcept>
-
 namespace leat::test {
 
 namespace {
@@ -31,41 +28,25 @@ pipeline pipeline_of(std::uint64_t number, std::uint64_t n, std::uint64_t lanes)
   const auto content = [&](const pipeline& x, std::uint64_t keep) {
     return x.filter(field_hash("value", keep, number));
   };
-  switch (number) {
-  case 0:
-    return count(n);
-  case 1:
-    return data;
-  case 2:
-    return data.map(rename("value", "x")).enumerate();
-  case 3:
-    return zip({data, count(n - 3).shuffle({.seed = 9}).map(rename("value", "other"))});
-  case 4:
-    return ids;
-  case 5:
-    return data.filter(key_hash(60, 2));
-  case 6:
-    return content(data, 60);
-  case 7:
-    return ids.shuffle_buffer(4 * lanes);
-  case 8:
-    return data.shuffle_buffer(3 * lanes).pack("value", 12, {.bins = 2});
-  case 9:
-    return zip({ids, content(count(n), 80).map(rename("value", "other"))});
-  case 10:
-    return mix({ids, count(n).filter(key_hash(70))}, {.weights = {2, 1}});
-  case 11:
-    return content(count(n / 2 + lanes), 70).repeat(2);
-  case 12:
-    return content(data.map(pad("value", 12)), 60).shuffle_buffer(3 * lanes);
-  case 13:
-    return data.scan(running_count("before")).sample(0.8);
-  case 14:
-    return data.flat_map(copies(2)).filter(key_hash(50, 4));
-  default:
-    return mix({content(data, 90).shuffle_buffer(2 * lanes), count(n / 2 + lanes)},
-               {.weights = {1, 2}, .stop = mix_stop::cycle});
-  }
+  const std::vector<pipeline> all{
+      count(n),
+      data,
+      data.map(rename("value", "x")).enumerate(),
+      zip({data, count(n - 3).shuffle({.seed = 9}).map(rename("value", "other"))}),
+      ids,
+      data.filter(key_hash(60, 2)),
+      content(data, 60),
+      ids.shuffle_buffer(4 * lanes),
+      data.shuffle_buffer(3 * lanes).pack("value", 12, {.bins = 2}),
+      zip({ids, content(count(n), 80).map(rename("value", "other"))}),
+      mix({ids, count(n).filter(key_hash(70))}, {.weights = {2, 1}}),
+      content(count(n / 2 + lanes), 70).repeat(2),
+      content(data.map(pad("value", 12)), 60).shuffle_buffer(3 * lanes),
+      data.scan(running_count("before")).sample(0.8),
+      data.flat_map(copies(2)).filter(key_hash(50, 4)),
+      mix({content(data, 90).shuffle_buffer(2 * lanes), count(n / 2 + lanes)},
+          {.weights = {1, 2}, .stop = mix_stop::cycle})};
+  return all.at(number);
 }
 
 pipeline batches_of(const job_choice& x) {

@@ -3,17 +3,10 @@
 #include "runtime/job/rank_job.hpp"
 #include "runtime/rows/inline_order.hpp"
 #include "runtime/rows/row_runner.hpp"
+#include "tests/support/standard.hpp"
 
 #include <leat/hash128.hpp>
 #include <leat/job_position.hpp>
-
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace leat::test {
 

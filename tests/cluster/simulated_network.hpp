@@ -2,15 +2,6 @@
 
 #include "tests/cluster/simulated_time.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
-#include <utility>
-#include <vector>
-
 namespace leat::test {
 
 class simulated_network;

@@ -4,9 +4,6 @@
 
 #include <leat/error.hpp>
 
-#include <algorithm>
-#include <utility>
-
 namespace leat::test {
 
 namespace {

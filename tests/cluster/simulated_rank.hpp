@@ -4,13 +4,6 @@
 #include "tests/cluster/simulated_coordinator.hpp"
 #include "tests/cluster/simulated_job.hpp"
 
-#include <cstdint>
-#include <deque>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-
 namespace leat::test {
 
 /// How a process relates to the job.
@@ -32,15 +25,12 @@ public:
   void on_word(const cluster_word& word);
   void on_closed(connection_id x) override;
 
-  const member& value() const { return member_; }
   std::optional<std::uint64_t> given_rank() const { return member_.hello().rank; }
   /// Makes its next batch bad.
   void spoil() { is_spoilt_ = true; }
   bool is_training() const { return state_ != trainer::away && state_ != trainer::ended; }
   /// When next() has thrown the job's failure.
   const std::optional<virtual_time>& threw() const { return threw_; }
-  /// It has ended without an error, or for a reason for which nobody would start it again.
-  bool is_finished() const { return state_ == trainer::ended; }
   std::string describe() const;
 
 private:

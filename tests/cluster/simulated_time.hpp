@@ -1,15 +1,6 @@
 #pragma once
 
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <initializer_list>
-#include <iterator>
-#include <random>
-#include <utility>
-#include <vector>
+#include "tests/support/standard.hpp"
 
 namespace leat::test {
 

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <leat/pipeline.hpp>
+#include "tests/support/standard.hpp"
 
-#include <functional>
-#include <map>
-#include <string>
+#include <leat/pipeline.hpp>
 
 namespace leat::test {
 

@@ -3,20 +3,16 @@
 
 #include "runtime/pipeline/operator_type.hpp"
 #include "tests/demos/operator_examples.hpp"
+#include "tests/demos/pages.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/places.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/leat.hpp>
 
-#include <algorithm>
 #include <cctype>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <string>
-#include <vector>
 
 namespace leat::operator_pages_test {
 namespace {
@@ -37,24 +33,8 @@ std::vector<page> all_pages() {
   return result;
 }
 
-/// The contents of fenced blocks of one kind.
 std::vector<std::string> blocks(const page& x, const std::string& kind) {
-  const auto begin = "```" + kind + '\n';
-  std::vector<std::string> result;
-  for (auto at = x.text.find(begin); at != std::string::npos; at = x.text.find(begin, at)) {
-    at += begin.size();
-    const auto end = x.text.find("```", at);
-    REQUIRE(end != std::string::npos);
-    result.push_back(x.text.substr(at, end - at));
-    at = end;
-  }
-  return result;
-}
-
-std::string without_spaces(std::string text) {
-  auto is_space = [](unsigned char x) { return std::isspace(x) != 0; };
-  text.erase(std::remove_if(text.begin(), text.end(), is_space), text.end());
-  return text;
+  return test::blocks_of(x.text, kind);
 }
 
 /// Writes each pipeline to the file that its first line, a comment, names.
@@ -107,13 +87,13 @@ TEST_CASE("every operator has a page, and the list of pages names it") {
 }
 
 TEST_CASE("the C++ of all pages is compiled") {
-  const auto compiled = without_spaces(
+  const auto compiled = test::without_spaces(
       read_file(std::string{test::source_dir} + "/tests/demos/operator_examples.cpp"));
   for (const auto& x : all_pages()) {
     CHECK_FALSE(blocks(x, "cpp").empty());
     for (const auto& block : blocks(x, "cpp")) {
       INFO("in " << x.name << ":\n" << block);
-      CHECK(compiled.find(without_spaces(block)) != std::string::npos);
+      CHECK(compiled.find(test::without_spaces(block)) != std::string::npos);
     }
   }
 }

@@ -1,14 +1,8 @@
 #include "demos/train/checkpoint.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"
-
-#include <leat/error.hpp>
-
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <optional>
-#include <string>
+#include "tests/support/thrown_error.hpp"
 
 namespace leat::train_checkpoint_test {
 
@@ -20,12 +14,7 @@ namespace {
 const train::checkpoint example{.model = std::string("weights\0more", 12), .data = {"rank 0", ""}};
 
 std::optional<errc> code_of_reading(const std::filesystem::path& file) {
-  try {
-    read_checkpoint(file);
-  } catch (const error& e) {
-    return e.code();
-  }
-  return std::nullopt;
+  return code_of([&] { read_checkpoint(file); });
 }
 
 } // namespace

@@ -3,17 +3,8 @@
 
 #include <signal.h>
 
-#include <chrono>
-#include <cstdint>
-#include <filesystem>
-#include <optional>
-#include <string>
-#include <thread>
-#include <utility>
-
 // What the processes of a job may find: earlier and later coordinators, their state directories,
 // and processes of other jobs.
-
 namespace leat::test::cluster_coordinator_test {
 namespace {
 
@@ -21,36 +12,25 @@ using std::chrono::milliseconds;
 
 constexpr auto indexed = R"(count(1200).shuffle(seed=5).batch(12, lanes=12))";
 
-words short_times() {
-  return {"--lost-after", "3", "--lease", "5", "--last-call", "1"};
-}
-
-/// Options of a rank that knows only the coordinator's address.
-words at(const coordinator_process& coordinator) {
-  return {"--cluster", coordinator.address(), "--beat", "100"};
-}
-
 TEST_CASE("a first start with a wrong world size does not bind the job") {
   cluster_job job{indexed, 1, 2, {"--step-time", "1"}};
-  const coordinator_process coordinator{job.bench, "coordinator",
-                                        words{"--state", job.bench.at / "state"} + short_times()};
-  job.start_process(0, at(coordinator) + words{"--rank", "0", "--world-size", "3"});
+  const auto coordinator = job.coordinator("coordinator");
+  job.start_process(0, job.at(coordinator) + words_of("--rank 0 --world-size 3"));
   std::this_thread::sleep_for(milliseconds{1000}); // until it has sent its hello
   job.rank(0).signal(SIGINT);
-  CHECK(job.rank(0).wait() == 130);
+  job.check_rank(0, 130);
   for (const std::uint64_t rank : {0, 1})
-    job.start_process(rank, at(coordinator) + job.seat(rank));
+    job.start_process(rank, job.seat(rank, coordinator));
   job.check_end();
 }
 
 TEST_CASE("ranks that know one coordinator find the one that has replaced it") {
   cluster_job job{indexed, 1, 2, {"--step-time", "60", "--snapshot-every", "30"}};
-  const auto state = words{"--state", job.bench.at / "state"} + short_times();
-  coordinator_process first{job.bench, "first", state};
+  auto first = job.coordinator("first");
   for (const std::uint64_t rank : {0, 1})
-    job.start_process(rank, at(first) + job.seat(rank));
+    job.start_process(rank, job.seat(rank, first));
   job.wait_for_batches(1, 3);
-  const coordinator_process second{job.bench, "second", state};
+  const auto second = job.coordinator("second");
   CHECK(first.end() == 1);
   CHECK(contains(first.errors(), second.address()));
   job.check_end();
@@ -60,43 +40,32 @@ TEST_CASE("ranks that know one coordinator find the one that has replaced it") {
 TEST_CASE("a state directory that is removed ends the job at once, and it begins again") {
   const bool is_apart = GENERATE(true, false);
   cluster_job job{indexed, 2, 2, {"--step-time", "30", "--snapshot-every", "10"}};
-  const auto options = words{"--state", job.bench.at / "state"} + short_times();
   std::optional<coordinator_process> coordinator;
-  if (is_apart)
-    coordinator.emplace(job.bench, "coordinator", options);
-  const auto start = [&](std::uint64_t rank) {
+  const auto start = [&](const std::string& name) {
     if (is_apart)
-      job.start_process(rank, at(*coordinator) + job.seat(rank));
-    else
-      job.start(rank);
+      coordinator.emplace(job.coordinator(name));
+    for (const std::uint64_t rank : {0, 1})
+      job.start_process(rank, is_apart ? job.seat(rank, *coordinator) : job.with_coordinator(rank));
   };
-  for (const std::uint64_t rank : {0, 1})
-    start(rank);
+  start("coordinator");
   job.wait_for_batches(1, 15);
   const auto begin = std::chrono::steady_clock::now();
   std::filesystem::remove_all(std::filesystem::path{job.bench.at / "state"});
-  for (const std::uint64_t rank : {0, 1}) {
-    CHECK(job.rank(rank).wait() == 1);
-    const auto errors = read_file(job.errors_of(rank));
-    CAPTURE(errors);
-    CHECK(contains(errors, "the state directory was removed"));
-  }
+  for (const std::uint64_t rank : {0, 1})
+    job.check_rank(rank, 1, {"the state directory was removed"});
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds{20});
   if (is_apart) {
     CHECK(coordinator->end() == 1);
     CHECK(contains(coordinator->errors(), "a state directory that was removed"));
-    coordinator.emplace(job.bench, "again", options);
   }
-  for (const std::uint64_t rank : {0, 1})
-    start(rank);
+  start("again");
   job.check_digests();
 }
 
 TEST_CASE("a process of an elastic job that has lost its place ends well when the job is over") {
   cluster_job job{indexed, 1, 0, {"--step-time", "20", "--snapshot-every", "20"}};
-  const coordinator_process coordinator{job.bench, "coordinator",
-                                        words{"--state", job.bench.at / "state"} + short_times()};
-  const words wish = at(coordinator) + words{"--elastic", "1:2"};
+  const auto coordinator = job.coordinator("coordinator");
+  const words wish = job.at(coordinator) + words{"--elastic", "1:2"};
   for (const std::uint64_t number : {0, 1})
     job.start_process(number, wish);
   job.wait_for_batches(0, 5);
@@ -104,47 +73,34 @@ TEST_CASE("a process of an elastic job that has lost its place ends well when th
   coordinator.wait_for_log("1 rank from");
   coordinator.wait_for_log("the job is over");
   job.rank(1).signal(SIGCONT);
-  for (const std::uint64_t number : {0, 1}) {
-    CAPTURE(number);
-    const auto code = job.rank(number).wait();
-    const auto errors = read_file(job.errors_of(number));
-    CAPTURE(errors);
-    CHECK(code == 0);
-  }
+  for (const std::uint64_t number : {0, 1})
+    job.check_rank(number, 0);
 }
 
 TEST_CASE("a beat that is longer than ranks may be silent is refused") {
   cluster_job job{indexed, 1, 1, {}};
-  const coordinator_process coordinator{job.bench, "coordinator",
-                                        words{"--state", job.bench.at / "state"} + short_times()};
+  const auto coordinator = job.coordinator("coordinator");
   job.start_process(0, words{"--cluster", coordinator.address(), "--beat", "4000"} + job.seat(0));
-  CHECK(job.rank(0).wait() == 1);
-  const auto errors = read_file(job.errors_of(0));
-  CAPTURE(errors);
-  CHECK(contains(errors, "a beat of 4 s"));
+  job.check_rank(0, 1, {"a beat of 4 s"});
 }
 
 TEST_CASE("ranks of another job at the same address end no coordinator") {
   cluster_job former{indexed, 1, 1, {"--step-time", "100"}};
   cluster_job job{indexed, 1, 1, {"--step-time", "2"}};
-  const auto state = words{"--state", former.bench.at / "state"} + short_times();
-  std::optional<coordinator_process> first{std::in_place, former.bench, "first", state};
+  std::optional first{former.coordinator("first")};
   const auto address = first->address();
   for (int i = 0; i < 2; ++i) { // so that its life is above those of the other job
     first->kill();
-    first.emplace(former.bench, "first", state + words{"--bind", address});
+    first.emplace(former.coordinator("first", {"--bind", address}));
     CHECK(first->address() == address);
   }
-  former.start_process(0, words{"--cluster", address, "--beat", "100"} + former.seat(0));
+  former.start_process(0, former.seat(0, *first));
   former.wait_for_batches(0, 2);
   first->kill();
-  const coordinator_process second{job.bench, "second",
-                                   words{"--state", job.bench.at / "state", "--bind", address}
-                                       + short_times()};
+  const auto second = job.coordinator("second", {"--bind", address});
   CHECK(second.address() == address);
-  CHECK(former.rank(0).wait() == 1);
-  CHECK(contains(read_file(former.errors_of(0)), "another job's"));
-  job.start_process(0, at(second) + job.seat(0));
+  former.check_rank(0, 1, {"another job's"});
+  job.start_process(0, job.seat(0, second));
   job.check_end();
 }
 

@@ -5,23 +5,12 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <array>
-#include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <random>
-#include <thread>
-
 // Random jobs of several processes under random faults of processes, links, coordinators and disks,
 // and a launcher that restarts what has ended. In the end the ranks have handed over what one
 // process hands over, and jobs of other world sizes resume from every stored set.
 //
 // LEAT_TEST_FAULTS: how many faults, over as many jobs as that takes (10).
 // LEAT_TEST_SEED:   seed of everything that is random here; times depend on the machine.
-
 namespace leat::test::cluster_faults_test {
 namespace {
 
@@ -65,26 +54,19 @@ struct job_plan {
   }
 };
 
-std::string pipeline_of(dice& random, const char* end) {
-  const auto batch = std::string{".batch(24, lanes=24, end=\""} + end + "\")";
-  switch (random.below(4)) {
-  case 0:
-    return "count(3000).shuffle(seed=5)" + batch;
-  case 1:
-    return "count(3100).shuffle(seed=3).filter(\"field_hash@1\", field=\"value\", keep=80)" + batch;
-  case 2:
-    return "count(3100).filter(\"key_hash@1\", keep=80).shuffle_buffer(200, seed=1)" + batch;
-  default:
-    return "count(2500).filter(\"field_hash@1\", field=\"value\", keep=90).shuffle_buffer(96, "
-           "seed=2)"
-           + batch;
-  }
+std::string pipeline_of(dice& random, const std::string& end) {
+  const char* const data[] = {
+      R"(count(3000).shuffle(seed=5))",
+      R"(count(3100).shuffle(seed=3).filter("field_hash@1", field="value", keep=80))",
+      R"(count(3100).filter("key_hash@1", keep=80).shuffle_buffer(200, seed=1))",
+      R"(count(2500).filter("field_hash@1", field="value", keep=90).shuffle_buffer(96, seed=2))"};
+  return std::string{random.one_of(data)} + ".batch(24, lanes=24, end=\"" + end + "\")";
 }
 
 job_plan make_plan(dice& random) {
   const char* const ends[] = {"drop", "mask", "cycle"};
   const std::string end = random.one_of(ends);
-  job_plan x{.pipeline = pipeline_of(random, end.c_str()),
+  job_plan x{.pipeline = pipeline_of(random, end),
              .length = end == "cycle" ? words{"--steps", "220"} : words{"--epochs", "2"},
              .options = {"--snapshot-every", std::to_string(5 + random.below(20)), "--step-time",
                          std::to_string(2 + random.below(12))},
@@ -335,11 +317,7 @@ private:
   /// coordinator.
   void note_end() {
     is_over_ = true;
-    later(std::chrono::seconds{10}, [this] {
-      for (const auto& one : seats_)
-        for (const auto& each : one.processes)
-          each.second->signal(SIGKILL);
-    });
+    later(std::chrono::seconds{10}, [this] { kill_ranks(); });
   }
 
   /// A coordinator that was replaced, or whose job is over, ends by itself.
@@ -375,74 +353,62 @@ private:
     if (!process || (is_over_ && plan_.has_coordinator_apart))
       return false;
     const auto kind = random_.below(plan_.has_coordinator_apart ? 16 : 9);
-    switch (kind) {
-    case 0:
-    case 1:
-    case 2:
-    case 3:
-      tell("kill " + std::to_string(rank));
-      process->signal(SIGKILL);
-      break;
-    case 4:
-    case 5:
-      stop(rank, process);
-      break;
-    case 6:
-      tell("start " + std::to_string(rank) + " twice");
-      start(rank, {"--join-within", "2"});
-      break;
-    case 7:
-      fill_disk();
-      break;
-    case 8:
+    if (kind >= 13)
+      return disturb_coordinator(kind);
+    if (kind >= 9) {
+      disturb_link(rank, kind);
+    } else if (kind == 8) {
       tell("kill all");
-      for (const auto& one : seats_)
-        for (const auto& each : one.processes)
-          each.second->signal(SIGKILL);
+      kill_ranks();
       if (random_.happens(50))
         for (const auto& each : coordinators_)
           each.process->signal(SIGKILL);
-      break;
-    case 9:
-    case 10:
-    case 11:
-    case 12:
-      disturb_link(rank, kind);
-      break;
-    default:
-      return disturb_coordinator(kind);
+    } else if (kind == 7) {
+      fill_disk();
+    } else if (kind == 6) {
+      tell("start " + std::to_string(rank) + " twice");
+      start(rank, {"--join-within", "2"});
+    } else if (kind >= 4) {
+      stop(std::to_string(rank), process);
+    } else {
+      tell("kill " + std::to_string(rank));
+      process->signal(SIGKILL);
     }
     return true;
   }
 
-  void stop(std::uint64_t rank, const std::shared_ptr<child_process>& process) {
-    const auto length = random_.up_to(random_.happens(30) ? 7000 : 1500);
-    tell("stop " + std::to_string(rank) + " for " + std::to_string(length.count()) + " ms");
+  void kill_ranks() const {
+    for (const auto& one : seats_)
+      for (const auto& each : one.processes)
+        each.second->signal(SIGKILL);
+  }
+
+  /// How long a fault lasts, once it is told.
+  milliseconds a_while(const std::string& what, std::optional<milliseconds> exactly = {}) {
+    auto length = random_.up_to(random_.happens(30) ? 7000 : 1500);
+    length = exactly.value_or(length);
+    tell(what + " for " + std::to_string(length.count()) + " ms");
+    return length;
+  }
+  void stop(const std::string& name, const std::shared_ptr<child_process>& process) {
+    const auto length = a_while("stop " + name);
     process->signal(SIGSTOP);
     later(length, [process] { process->signal(SIGCONT); });
   }
-
   void disturb_link(std::uint64_t rank, std::uint64_t kind) {
     auto& link = *seats_[rank].link;
-    auto length = random_.up_to(random_.happens(30) ? 7000 : 1500);
-    const auto* what = "cut";
-    switch (kind) {
-    case 9:
+    const auto* what = "cut ";
+    if (kind <= 10) {
       link.cut();
-      break;
-    case 10:
-      link.cut();
-      length = milliseconds{20};
-      break;
-    case 11:
-      what = "silence";
+    } else if (kind == 11) {
+      what = "silence ";
       link.silence();
-      break;
-    default:
-      what = "slow down";
+    } else {
+      what = "slow down ";
       link.delay(random_.up_to(150));
     }
-    tell(what + (" " + std::to_string(rank)) + " for " + std::to_string(length.count()) + " ms");
+    const auto length = a_while(what + std::to_string(rank),
+                                kind == 10 ? std::optional{milliseconds{20}} : std::nullopt);
     later(length, [&link, is_slow = kind == 12, is_lost = random_.happens(30)] {
       if (is_slow)
         link.delay(milliseconds{0});
@@ -461,10 +427,7 @@ private:
       process->signal(SIGKILL);
       return true;
     }
-    const auto length = random_.up_to(random_.happens(30) ? 7000 : 1500);
-    tell("stop the coordinator for " + std::to_string(length.count()) + " ms");
-    process->signal(SIGSTOP);
-    later(length, [process] { process->signal(SIGCONT); });
+    stop("the coordinator", process);
     if (kind == 15)
       later(random_.up_to(500), [this] {
         if (!is_over_)

@@ -4,17 +4,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <cstdlib>
-#include <memory>
-#include <optional>
-#include <string>
-#include <thread>
-#include <utility>
-
 // Jobs whose processes have a network stack each, as on separate machines: Linux network
 // namespaces, joined by a bridge. Needs root; otherwise nothing is tested.
-
 namespace leat::test::cluster_hosts_test {
 namespace {
 

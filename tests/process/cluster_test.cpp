@@ -3,12 +3,8 @@
 
 #include <signal.h>
 
-#include <chrono>
-#include <thread>
-
 // Jobs of several processes: what the ranks have handed over in the end is what one process hands
 // over. Judged by their logs and digests. cluster_faults_test kills and stops them at random.
-
 namespace leat::test::cluster_test {
 namespace {
 
@@ -63,10 +59,7 @@ TEST_CASE("a rank that is started when the job has ended and its coordinator gon
   job.check_end();
   const auto before = json_lines(read_file(job.output_of("1"))).at(0);
   job.start(1);
-  CHECK(job.rank(1).wait() == 0);
-  const auto errors = read_file(job.errors_of(1));
-  CAPTURE(errors);
-  CHECK(contains(errors, "this job is over"));
+  job.check_rank(1, 0, {"this job is over"});
   // It is at the newest set, where the job has ended, and its log is unchanged.
   const auto after = json_lines(read_file(job.output_of("1"))).at(0);
   for (const auto* member : {"epoch", "step", "global_step"})
@@ -75,33 +68,24 @@ TEST_CASE("a rank that is started when the job has ended and its coordinator gon
   job.check_logs();
   // Another job must not take that for its own end.
   job.start(1, {"--steps", "7", "--join-within", "1"});
-  CHECK(job.rank(1).wait() == 1);
-  CHECK(contains(read_file(job.errors_of(1)), "no seat within 1 s"));
+  job.check_rank(1, 1, {"no seat within 1 s"});
 }
 
 TEST_CASE("a rank that is stopped for long before all have come has its place when it goes on") {
   cluster_job job{indexed, 1, 2, {"--step-time", "1"}};
-  const coordinator_process coordinator{
-      job.bench, "coordinator",
-      words{"--state", job.bench.at / "state", "--lost-after", "3", "--lease", "5"}};
-  const auto seat = [&](std::uint64_t rank) {
-    return words{"--cluster", coordinator.address(), "--beat", "100"} + job.seat(rank);
-  };
-  job.start_process(0, seat(0));
+  const auto coordinator = job.coordinator("coordinator");
+  job.start_process(0, job.seat(0, coordinator));
   std::this_thread::sleep_for(milliseconds{1000}); // until it has sent its hello
   job.rank(0).signal(SIGSTOP);
   std::this_thread::sleep_for(milliseconds{11'500}); // more than two leases: it is forgotten
   job.rank(0).signal(SIGCONT);
-  job.start_process(1, seat(1));
+  job.start_process(1, job.seat(1, coordinator));
   job.check_end();
 }
 
 TEST_CASE("an elastic job shrinks when a rank is lost, and grows after a stored set") {
   cluster_job job{by_key, 4, 0, {"--snapshot-every", "20", "--step-time", "40"}};
-  const coordinator_process coordinator{
-      job.bench,
-      "coordinator",
-      {"--state", job.bench.at / "state", "--lost-after", "3", "--lease", "5", "--last-call", "1"}};
+  const auto coordinator = job.coordinator("coordinator");
   const words wish{"--cluster", coordinator.address(), "--elastic", "2:8"};
   for (const std::uint64_t number : {0, 1, 2, 3})
     job.start_process(number, wish);
@@ -134,19 +118,12 @@ TEST_CASE("a rank that is started twice is told who has its place, and the first
 TEST_CASE("a process with another token gets no seat, and one alone says who is missing") {
   cluster_job job{indexed, 1, 2, {}};
   job.start(0, {"--join-within", "3"});
-  const auto other =
-      job.bench.leat({"run", "--pipeline", job.bench.at / "job.leat", "--epochs", "1", "--cluster",
-                      "127.0.0.1:0", "--state", job.bench.at / "state", "--rank", "1",
-                      "--world-size", "2", "--beat", "100", "--join-within", "2"},
-                     "LEAT_CLUSTER_TOKEN=guess");
-  CHECK(other.code == 1);
-  CHECK(contains(other.errors, "no seat within 2 s: somebody listens there who has not answered"));
-  CHECK(contains(other.errors, "another token"));
-  CHECK(job.rank(0).wait() == 1);
-  const auto errors = read_file(job.errors_of(0));
-  CAPTURE(errors);
-  CHECK(contains(errors, "no seat within 3 s"));
-  CHECK(contains(errors, "1"));
+  job.bench.says(
+      words{"run", "--pipeline", job.bench.at / "job.leat", "--epochs", "1"}
+          + job.with_coordinator(1) + words{"--join-within", "2"},
+      1, {"no seat within 2 s: somebody listens there who has not answered", "another token"},
+      "LEAT_CLUSTER_TOKEN=guess");
+  job.check_rank(0, 1, {"no seat within 3 s", "1"});
 }
 
 } // namespace

@@ -1,13 +1,8 @@
 #include "tests/support/cluster_job.hpp"
 #include "tests/support/coordinator_process.hpp"
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
 // Clusters on a machine that refuses threads: from the n-th on, or only the n-th. Each process does
 // its work, or reports within the time to join what it lacks.
-
 namespace leat::test::cluster_threads_test {
 namespace {
 
@@ -18,14 +13,10 @@ constexpr int most_threads = 40;
 /// A command that runs another one, which may have so many threads. `fail`: how many fail after
 /// them; 0: all.
 words with_threads(int n, int fail, const std::string& count) {
-  return {"env",
-          std::string{"LD_PRELOAD="} + failing_calls,
-          "LEAT_FAIL_CALL=pthread_create",
-          "LEAT_FAIL_ERRNO=EAGAIN",
-          "LEAT_FAIL_AT=" + std::to_string(n + 1),
-          "LEAT_FAIL_TIMES=" + std::to_string(fail),
-          "LEAT_FAIL_COUNT=" + count,
-          "LEAT_FAIL_DEADLINE=30"};
+  return words_of("env LEAT_FAIL_CALL=pthread_create LEAT_FAIL_ERRNO=EAGAIN LEAT_FAIL_DEADLINE=30")
+         + words{std::string{"LD_PRELOAD="} + failing_calls, "LEAT_FAIL_COUNT=" + count}
+         + words{"LEAT_FAIL_AT=" + std::to_string(n + 1),
+                 "LEAT_FAIL_TIMES=" + std::to_string(fail)};
 }
 
 /// Whether a process that `with_threads` ran had enough threads, as recorded at its end.

@@ -3,14 +3,11 @@
 #include "tests/support/packing.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
 
-#include <filesystem>
-#include <string>
-
 // The command as a supervisor may start it, with standard input, output or error closed.
-
 namespace leat::test::descriptors_test {
 namespace {
 
@@ -20,12 +17,17 @@ finished_process shell(const temporary_directory& at, const std::string& script)
   return run_process({"/bin/sh", "-c", text}, at / "output");
 }
 
-TEST_CASE("descriptors: a job whose standard input is closed says so instead of waiting for it") {
-  temporary_directory at;
-  const auto got = shell(at, "timeout 100 \"$LEAT\" run - --global-batch 2 <&- 2>&1");
+/// Runs a command that must fail with this text.
+void check_failure(const std::string& command, const std::string& text) {
+  const temporary_directory at;
+  const auto got = shell(at, "timeout 100 \"$LEAT\" " + command + " 2>&1");
   CAPTURE(got.output);
   CHECK(got.code == 1);
-  CHECK(got.output.find("standard input that is closed") != std::string::npos);
+  CHECK(got.output.find(text) != std::string::npos);
+}
+
+TEST_CASE("descriptors: a job whose standard input is closed says so instead of waiting for it") {
+  check_failure("run - --global-batch 2 <&-", "standard input that is closed");
 }
 
 TEST_CASE("descriptors: with all three closed a job runs, and what it prints is in no file") {
@@ -39,12 +41,8 @@ TEST_CASE("descriptors: with all three closed a job runs, and what it prints is 
 }
 
 TEST_CASE("descriptors: a job that hangs in its own thread is ended, and the error says where") {
-  temporary_directory at;
-  const auto got = shell(at, "timeout 100 \"$LEAT\" run count:100 --workers 0 --fault slow:0,60000 "
-                             "--stuck-after 100 2>&1");
-  CAPTURE(got.output);
-  CHECK(got.code == 1);
-  CHECK(got.output.find("leat run: stuck: ") != std::string::npos);
+  check_failure("run count:100 --workers 0 --fault slow:0,60000 --stuck-after 100",
+                "leat run: stuck: ");
 }
 
 /// More files than a small limit allows, in pipelines of many sources.
@@ -105,28 +103,28 @@ private:
   temporary_directory at_;
 };
 
-std::string digest_in(const finished_process& x) {
-  CAPTURE(x.output);
-  REQUIRE(x.code == 0);
-  const auto at = x.output.rfind("\"digest\":");
-  REQUIRE(at != std::string::npos);
-  return x.output.substr(at, 42);
+/// Checks that a job runs under these limits, with the same digest.
+void check_limits(const std::string& pipeline, const std::vector<std::string>& limits) {
+  const many_files x;
+  std::set<std::string> digests;
+  for (const auto& limit : limits) {
+    const auto got = x.run(pipeline, "rm -rf " + pipeline + limit);
+    CAPTURE(limit, got.output);
+    REQUIRE(got.code == 0);
+    const auto at = got.output.rfind("\"digest\":");
+    REQUIRE(at != std::string::npos);
+    digests.insert(got.output.substr(at, 42));
+    CHECK(digests.size() == 1);
+  }
 }
 
 TEST_CASE(
     "descriptors: a mix of more shards than the process may open runs, with the same batches") {
-  const many_files x;
-  const auto plain = digest_in(x.run("tars", "rm -rf tars"));
-  CHECK(digest_in(x.run("tars", "rm -rf tars; ulimit -n 1024")) == plain);
-  CHECK(digest_in(x.run("tars", "rm -rf tars; ulimit -Sn 1024")) == plain);
-  CHECK(digest_in(x.run("tars", "rm -rf tars; ulimit -n 64")) == plain);
+  check_limits("tars", {"", "; ulimit -n 1024", "; ulimit -Sn 1024", "; ulimit -n 64"});
 }
 
 TEST_CASE("descriptors: so does a mix of lanes that each read a file, compressed ones among them") {
-  const many_files x;
-  const auto plain = digest_in(x.run("lines", "rm -rf lines"));
-  CHECK(digest_in(x.run("lines", "rm -rf lines; ulimit -n 1024")) == plain);
-  CHECK(digest_in(x.run("lines", "rm -rf lines; ulimit -n 64")) == plain);
+  check_limits("lines", {"", "; ulimit -n 1024", "; ulimit -n 64"});
 }
 
 TEST_CASE("descriptors: where there are too few for anything, the error names the limit") {

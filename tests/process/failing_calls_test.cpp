@@ -5,17 +5,10 @@
 #include "tests/support/places.hpp"
 #include "tests/support/tar_writer.hpp"
 
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <optional>
-#include <random>
-
 // Runs jobs of each kind in which the n-th libc call of some kind fails (tests/shim), for a few n
 // of each; with LEAT_EVERY_CALL=1 in the environment, for every n. Whatever failed, the job must
 // end with success or with one line that gives the reason, and a resume must then deliver what an
 // unbroken job does.
-
 namespace leat::test::failing_calls_test {
 namespace {
 
@@ -24,19 +17,16 @@ struct kind_of_call {
   words codes;
 };
 
-const std::vector<kind_of_call>& kinds() {
-  static const std::vector<kind_of_call> all{{"open", {"EMFILE", "EINTR", "EIO", "ENOMEM"}},
-                                             {"read", {"EIO", "EINTR"}},
-                                             {"pread", {"EIO", "EINTR", "ENOMEM"}},
-                                             {"write", {"ENOSPC", "EINTR", "EIO"}},
-                                             {"fsync", {"EIO", "EINTR", "ENOSPC"}},
-                                             {"rename", {"ENOSPC", "EACCES"}},
-                                             {"mmap", {"ENOMEM"}},
-                                             {"poll", {"EINTR", "ENOMEM"}},
-                                             {"pthread_create", {"EAGAIN"}},
-                                             {"malloc", {"ENOMEM"}}};
-  return all;
-}
+const std::vector<kind_of_call> kinds{{"open", {"EMFILE", "EINTR", "EIO", "ENOMEM"}},
+                                      {"read", {"EIO", "EINTR"}},
+                                      {"pread", {"EIO", "EINTR", "ENOMEM"}},
+                                      {"write", {"ENOSPC", "EINTR", "EIO"}},
+                                      {"fsync", {"EIO", "EINTR", "ENOSPC"}},
+                                      {"rename", {"ENOSPC", "EACCES"}},
+                                      {"mmap", {"ENOMEM"}},
+                                      {"poll", {"EINTR", "ENOMEM"}},
+                                      {"pthread_create", {"EAGAIN"}},
+                                      {"malloc", {"ENOMEM"}}};
 
 struct failing_call {
   std::string kind;
@@ -71,7 +61,7 @@ public:
   void fail_everywhere(unsigned seed) {
     std::mt19937 random{seed};
     const bool all = std::getenv("LEAT_EVERY_CALL") != nullptr;
-    for (const auto& kind : kinds()) {
+    for (const auto& kind : kinds) {
       const auto calls = count(kind.name);
       const std::uint64_t tries = all ? calls : std::min<std::uint64_t>(calls, 3);
       for (std::uint64_t i = 0; i < tries; ++i) {
@@ -86,7 +76,7 @@ public:
 
   /// An interrupted call is repeated: in one run every third call of the kind is interrupted.
   void interrupt_everywhere() {
-    for (const auto& kind : kinds())
+    for (const auto& kind : kinds)
       if (std::find(kind.codes.begin(), kind.codes.end(), "EINTR") != kind.codes.end())
         for (std::uint64_t first = 0; first < 3; ++first)
           interrupt({kind.name, "EINTR", first});
@@ -95,12 +85,8 @@ public:
   void interrupt(const failing_call& every_third) {
     CAPTURE(every_third);
     with_input([&](const place& x) {
-      const auto ended =
-          bench.leat(command(x), "export LEAT_FAIL_EVERY=3;" + environment(every_third));
-      CAPTURE(ended.code, ended.errors);
-      REQUIRE(ended.code == 0);
-      REQUIRE(json_lines(ended.output).back().at("digest") == digest_);
-      check_log(x);
+      check_whole(x,
+                  bench.leat(command(x), "export LEAT_FAIL_EVERY=3;" + environment(every_third)));
     });
   }
 
@@ -112,11 +98,7 @@ public:
       check_end(broken);
       // An interrupted call is repeated.
       REQUIRE((call.code != "EINTR" || broken.code == 0));
-      const auto resumed = bench.leat(command(x) + words{"--resume"});
-      CAPTURE(resumed.code, resumed.errors);
-      REQUIRE(resumed.code == 0);
-      REQUIRE(json_lines(resumed.output).back().at("digest") == digest_);
-      check_log(x);
+      check_whole(x, bench.leat(command(x) + words{"--resume"}));
     });
   }
 
@@ -140,17 +122,9 @@ private:
   }
 
   words command(const place& x) const {
-    auto all = words{"run"} + arguments_ + words{"--workers",
-                                                 "2",
-                                                 "--bad-sample",
-                                                 "mask",
-                                                 "--snapshot-dir",
-                                                 x.at / "snapshots",
-                                                 "--snapshot-every",
-                                                 "2",
-                                                 "--log",
-                                                 x.at / "log",
-                                                 "--json"};
+    auto all = words{"run"} + arguments_
+               + words_of("--workers 2 --bad-sample mask --snapshot-every 2 --json")
+               + words{"--snapshot-dir", x.at / "snapshots", "--log", x.at / "log"};
     if (input_)
       return all + words{"--journal", x.at / "journal"};
     return arguments_.front() == "--pipeline" ? all : all + words{"--index-dir", x.at / "index"};
@@ -187,11 +161,11 @@ private:
     REQUIRE(x.errors.ends_with('\n'));
   }
 
-  void check_log(const place& x) const {
-    const auto report = bench.verify({order_, x.at / "log"});
-    CAPTURE(report);
-    for (const auto* fault : {"lost", "repeated", "moved", "changed", "extra"})
-      REQUIRE(report.at(fault) == 0);
+  void check_whole(const place& x, const outcome& ended) const {
+    CAPTURE(ended.code, ended.errors);
+    REQUIRE(ended.code == 0);
+    REQUIRE(json_lines(ended.output).back().at("digest") == digest_);
+    bench.verify_good({order_, x.at / "log"});
     REQUIRE(read_file(x.at / "log.bad") == bad_log_);
   }
 
@@ -232,34 +206,30 @@ TEST_CASE("failing calls: a folder of images, one of them broken") {
 
 TEST_CASE(
     "failing calls: streams of text, compressed files among them, buffered, mixed and packed") {
-  const temporary_directory data;
-  std::ofstream tokens{data / "a.jsonl"};
+  const command_bench data;
+  std::ofstream tokens{data.at / "a.jsonl"};
   tar_writer shard;
   for (int i = 0; i < 400; ++i) {
     tokens << json{{"text", std::string(static_cast<std::size_t>(i * 7 % 40), 'a')}} << '\n';
     shard.file(std::to_string(i) + ".text", std::string(static_cast<std::size_t>(i % 31), 'b'));
   }
   tokens.close();
-  tar_writer::write(data / "b.tar.zst", zstd(shard.end().bytes()));
-  tar_writer::write(data / "c.tar.gz", gzip(shard.bytes()));
-  std::ofstream{data / "job.leat"}
-      << "a = json_lines(\"" << data / "a.jsonl"
-      << "\", ranges=4).shuffle_buffer(64, seed=1)\n"
-      << "b = tar_stream(\"" << data / "?.tar.*"
-      << "\").filter(\"bytes_between@1\", field=\"text\", "
-      << "min=3)\nmix(a, b).pack(\"text\", 64, bins=4).batch(8, lanes=2, end=\"drop\")\n";
-  breakable_job job{{"--pipeline", data / "job.leat"}};
+  tar_writer::write(data.at / "b.tar.zst", zstd(shard.end().bytes()));
+  tar_writer::write(data.at / "c.tar.gz", gzip(shard.bytes()));
+  breakable_job job{
+      data.pipeline(R"(a = json_lines("DIR/a.jsonl", ranges=4).shuffle_buffer(64, seed=1)
+b = tar_stream("DIR/?.tar.*").filter("bytes_between@1", field="text", min=3)
+mix(a, b).pack("text", 64, bins=4).batch(8, lanes=2, end="drop"))")};
   check(job);
 }
 
 TEST_CASE("failing calls: lines of standard input, kept in a journal") {
-  const temporary_directory data;
+  const command_bench data;
   std::string lines;
   for (int i = 0; i < 160; ++i)
     lines += "line " + std::to_string(i) + '\n';
-  std::ofstream{data / "job.leat"}
-      << "standard_input().shuffle_buffer(48, seed=1).batch(8, lanes=4)";
-  breakable_job job{{"--pipeline", data / "job.leat"}, lines};
+  breakable_job job{data.pipeline("standard_input().shuffle_buffer(48, seed=1).batch(8, lanes=4)"),
+                    lines};
   check(job);
 }
 

@@ -2,7 +2,6 @@
 #include "tests/support/places.hpp"
 
 // Compares what `leat graph` reports about a pipeline with what leat does with it.
-
 namespace leat::test::graph_test {
 namespace {
 
@@ -17,18 +16,7 @@ public:
           file << kind << ' ' << i << ' ' << line << '\n';
       }
   }
-
-  std::string lines(const std::string& kind) const {
-    return "lines(\"" + (at / (kind + "-*")) + "\")";
-  }
-
-  /// A file with this text.
-  std::string pipeline(const std::string& text) const {
-    std::ofstream{at / "pipeline"} << text;
-    return at / "pipeline";
-  }
 };
-
 std::string many_filters(int filters) {
   std::string text = "count(100)";
   for (int i = 0; i < filters; ++i)
@@ -36,26 +24,20 @@ std::string many_filters(int filters) {
   return text;
 }
 
-TEST_CASE("graph: help exits with 0, bad usage with 2") {
-  graph_bench x;
-  CHECK(contains(x.succeed({"graph", "--help"}), "Usage: leat"));
-  CHECK(x.leat({"graph"}).code == 2);
-  CHECK(x.leat({"graph", "count:10", "--no-such-option"}).code == 2);
-  CHECK(x.leat({"graph", "count:100", "--svg", x.at / "none/graph.svg"}).code == 1);
-}
-
 TEST_CASE("graph: the same plan as text, as JSON and as a picture") {
   graph_bench x;
-  const auto file = x.pipeline(
-      x.lines("a") + ".filter(\"bytes_between@1\", field=\"text\", min=1).batch(24, end=\"drop\")");
-  const auto text = x.succeed({"graph", "--pipeline", file, "--svg", x.at / "graph.svg"});
+  const auto job =
+      words{"graph"}
+      + x.pipeline(
+          R"(lines("DIR/a-*").filter("bytes_between@1", field="text", min=1).batch(24, end="drop"))");
+  const auto text = x.succeed(job + words{"--svg", x.at / "graph.svg"});
   const auto svg = read_file(x.at / "graph.svg");
-  const auto graph = x.ask({"graph", "--pipeline", file});
+  const auto graph = x.ask(job);
   CAPTURE(text, graph);
   CHECK(graph["order"] == "iterators");
   CHECK(graph["batches"].is_null());
-  CHECK(graph["needs_agreement"] == true);
-  CHECK(graph["world_sizes"] == json{1, 2, 3, 4, 6, 8, 12, 24});
+  check_members(graph,
+                {{"needs_agreement", true}, {"world_sizes", json{1, 2, 3, 4, 6, 8, 12, 24}}});
   REQUIRE(graph["rounds"].size() == 2);
   for (const auto& round : graph["rounds"]) {
     for (const auto& step : round["iterator"])
@@ -73,63 +55,51 @@ TEST_CASE("graph: batches of an epoch are those that order prints") {
   graph_bench x;
   const words job{"count:1000", "--global-batch", "60"};
   const auto graph = x.ask(words{"graph"} + job);
-  CHECK(graph["batches"] == x.order(job, 1, x.at / "order").size());
-  CHECK(graph["order"] == "indexed");
+  check_members(graph, {{"batches", x.order(job, 1, x.at / "order").size()}, {"order", "indexed"}});
   CHECK(graph["world_sizes"].is_null());
 }
 
 TEST_CASE("graph: world sizes are those with which a job runs") {
   graph_bench x;
-  const auto file = x.pipeline(x.lines("a") + ".batch(12)");
-  const auto sizes = x.ask({"graph", "--pipeline", file})["world_sizes"];
+  const auto job = x.pipeline(R"(lines("DIR/a-*").batch(12))");
+  const auto sizes = x.ask(words{"graph"} + job)["world_sizes"];
   for (int world = 1; world <= 12; ++world) {
     CAPTURE(world, sizes);
     const bool valid = std::count(sizes.begin(), sizes.end(), world) != 0;
-    CHECK(x.leat({"run", "--pipeline", file, "--end", "cycle", "--steps", "2", "--world-size",
-                  std::to_string(world)})
-              .code
-          == (valid ? 0 : 2));
+    x.says(words_of("run --end cycle --steps 2 --world-size " + std::to_string(world)) + job,
+           valid ? 0 : 2);
   }
 }
 
 TEST_CASE("graph: a source of one file that leaves one lane is named, and by a run, too") {
   graph_bench x;
-  const auto one = "lines(\"" + (x.at / "a-10") + "\")";
   for (const words& verb : {words{"graph"}, words{"run", "--steps", "2"}}) {
-    CAPTURE(verb);
-    const auto limited = x.leat(
-        verb + words{"--pipeline", x.pipeline("mix(" + x.lines("b") + ", " + one + ").batch(8)")});
-    CAPTURE(limited.errors);
-    CHECK(limited.code == 0);
-    CHECK(contains(limited.errors, "a-10\") has 1 unit"));
-    CHECK(contains(limited.errors, "one rank only"));
-    CHECK(contains(limited.errors, "ranges=N"));
-    const auto many = x.leat(verb
-                             + words{"--pipeline", x.pipeline("mix(" + x.lines("a") + ", "
-                                                              + x.lines("b") + ").batch(8)")});
-    CHECK(many.code == 0);
+    x.says(verb + x.pipeline(R"(mix(lines("DIR/b-*"), lines("DIR/a-10")).batch(8))"), 0,
+           {"a-10\") has 1 unit", "one rank only", "ranges=N"});
+    const auto many =
+        x.says(verb + x.pipeline(R"(mix(lines("DIR/a-*"), lines("DIR/b-*")).batch(8))"), 0);
     CHECK_FALSE(contains(many.errors, "unit"));
   }
 }
 
 TEST_CASE("graph: states are about as large as in a snapshot") {
   graph_bench x;
-  const std::vector<std::string> pipelines{
-      x.lines("a") + ".batch(24)",
-      x.lines("a") + ".shuffle_buffer(480, seed=1).batch(24)",
-      "count(100000).filter(\"key_hash@1\", keep=50).shuffle_buffer(4800).batch(24)",
-      "zip(" + x.lines("a") + ", count(5000).filter(\"key_hash@1\", keep=90))"
-          + ".shuffle_buffer(240).enumerate().batch(24)",
-      "mix(" + x.lines("a") + ".filter(\"bytes_between@1\", field=\"text\", min=1), " + x.lines("b")
-          + ".flat_map(\"windows@1\", field=\"text\", length=4), weights=[2, 1])"
-          + ".shuffle_buffer(960).take(100000).batch(24)",
+  const words pipelines{
+      R"(lines("DIR/a-*"))",
+      R"(lines("DIR/a-*").shuffle_buffer(480, seed=1))",
+      R"(count(100000).filter("key_hash@1", keep=50).shuffle_buffer(4800))",
+      R"(zip(lines("DIR/a-*"), count(5000).filter("key_hash@1", keep=90))
+             .shuffle_buffer(240).enumerate())",
+      R"(mix(lines("DIR/a-*").filter("bytes_between@1", field="text", min=1),
+             lines("DIR/b-*").flat_map("windows@1", field="text", length=4), weights=[2, 1])
+             .shuffle_buffer(960).take(100000))",
   };
   for (const auto& text : pipelines) {
-    const auto file = x.pipeline(text);
-    const auto graph = x.ask({"graph", "--pipeline", file});
+    const auto job = x.pipeline(text + ".batch(24)");
+    const auto graph = x.ask(words{"graph"} + job);
     const double about = graph["lane_bytes"].get<double>() * graph["lanes"].get<double>();
-    const auto summary = x.ask({"run", "--pipeline", file, "--end", "cycle", "--steps", "400",
-                                "--snapshot-dir", x.at / "snapshots", "--keep", "1"});
+    const auto summary = x.ask(words_of("run --end cycle --steps 400 --keep 1") + job
+                               + words{"--snapshot-dir", x.at / "snapshots"});
     const double pipeline_and_sums = 1000; // at most
     const double bytes = summary["snapshot_bytes"];
     CAPTURE(text, about, bytes);
@@ -141,12 +111,13 @@ TEST_CASE("graph: states are about as large as in a snapshot") {
 
 TEST_CASE("graph: what exists once is drawn without being read") {
   graph_bench x;
-  const auto file = x.pipeline("standard_input().batch(4)");
-  std::ofstream{x.at / "input"} << "1\n2\n3\n4\n";
+  const auto job = x.pipeline("standard_input().batch(4)");
+  x.write("input", "1\n2\n3\n4\n");
+  const auto command = std::string{"'"} + leat_command + "' ";
+  const auto options = " --pipeline '" + job.back() + "'";
   const auto both = run_process({"/bin/sh", "-c",
-                                 std::string{"('"} + leat_command + "' graph --json --pipeline '"
-                                     + file + "' && '" + leat_command + "' order --pipeline '"
-                                     + file + "') <'" + (x.at / "input") + "'"},
+                                 "(" + command + "graph --json" + options + " && " + command
+                                     + "order" + options + ") <'" + (x.at / "input") + "'"},
                                 x.at / "output");
   CAPTURE(both.output);
   REQUIRE(both.code == 0);
@@ -156,12 +127,12 @@ TEST_CASE("graph: what exists once is drawn without being read") {
 
 TEST_CASE("graph: a pipeline with four mistakes is refused with all four") {
   graph_bench x;
-  const auto file = x.pipeline(
-      "a = lines(\"" + (x.at / "none-*") + "\")\n" + "b = " + x.lines("b") + ".shuffle()\n"
-      + "mix(a, b, standard_input().repeat(2),\n"
-        "    count(100).filter(\"key_hash@1\", keep=50).shuffle_buffer(30)).batch(24, lanes=24)");
+  const auto job = x.pipeline(R"(a = lines("DIR/none-*")
+b = lines("DIR/b-*").shuffle()
+mix(a, b, standard_input().repeat(2),
+    count(100).filter("key_hash@1", keep=50).shuffle_buffer(30)).batch(24, lanes=24))");
   for (const words& verb : {words{"graph"}, words{"order", "--steps", "1"}, words{"run"}}) {
-    const auto refused = x.leat(verb + words{"--pipeline", file});
+    const auto refused = x.leat(verb + job);
     CAPTURE(verb, refused.errors);
     CHECK(refused.code != 0);
     CHECK(refused.output.empty());
@@ -173,16 +144,15 @@ TEST_CASE("graph: a pipeline with four mistakes is refused with all four") {
 
 TEST_CASE("graph: 24 rounds in a chain run and are restored, 25 are refused") {
   graph_bench x;
-  const words job{"--pipeline", x.pipeline(many_filters(23) + ".batch(4, end=\"mask\")")};
+  const auto job = x.pipeline(many_filters(23) + ".batch(4, end=\"mask\")");
   CHECK(x.ask(words{"graph"} + job)["rounds"].size() == 24);
   const auto whole = x.ask(words{"run"} + job);
   const words kept{"--snapshot-dir", x.at / "snapshots", "--resume"};
   x.succeed(words{"run"} + job + kept + words{"--steps", "9"});
   const auto resumed = x.ask(words{"run"} + job + kept);
-  CHECK(resumed["samples"] == 64);
-  CHECK(resumed["digest"] == whole["digest"]);
+  check_members(resumed, {{"samples", 64}, {"digest", whole["digest"]}});
   x.pipeline(many_filters(24) + ".batch(4)");
-  CHECK(x.leat(words{"graph"} + job).code == 2);
+  x.says(words{"graph"} + job, 2);
 }
 
 /// Lines of a document that are indented by four, block by block, from a heading on.
@@ -218,7 +188,7 @@ TEST_CASE("graph: text and picture of the documents are what the command draws")
   x.pipeline(blocks[0]);
   const auto drawn = run_process(
       {"/bin/sh", "-c",
-       "cd '" + x.at.path() + "' && '" + leat_command + "' graph --pipeline pipeline --svg svg"},
+       "cd '" + x.at.path() + "' && '" + leat_command + "' graph --pipeline job.leat --svg svg"},
       x.at / "output");
   CHECK(drawn.code == 0);
   CHECK(drawn.output == blocks[1]);

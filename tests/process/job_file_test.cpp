@@ -8,11 +8,7 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-
 // The file of a whole job: the command resumes from it, and system calls fail while it is written.
-
 namespace leat::test::job_file_test {
 namespace {
 
@@ -33,14 +29,11 @@ std::string into_one_file(const std::string& directory) {
 TEST_CASE("job file: the command resumes from it in other worlds, and says what it is") {
   const command_bench x;
   const auto directory = x.at / "snapshots";
-  std::ofstream{x.at / "job.leat"}
-      << "count(3000).filter(\"key_hash@1\", keep=80).shuffle_buffer(64, seed=1)"
-         ".batch(24, lanes=24, end=\"mask\")\n";
+  const auto job = x.pipeline(R"(count(3000).filter("key_hash@1", keep=80)
+      .shuffle_buffer(64, seed=1).batch(24, lanes=24, end="mask"))");
   const auto run = [&](int world_size, const words& more) {
-    return json_lines(x.succeed(words{"run", "--pipeline", x.at / "job.leat", "--world-size",
-                                      std::to_string(world_size), "--epochs", "2", "--json"}
-                                + more))
-        .back();
+    return x.ask(words{"run"} + job
+                 + words{"--world-size", std::to_string(world_size), "--epochs", "2"} + more);
   };
   const auto digest = run(1, {}).at("digest");
   const words saving{"--snapshot-dir", directory, "--snapshot-every", "1000"};
@@ -49,11 +42,11 @@ TEST_CASE("job file: the command resumes from it in other worlds, and says what 
   std::uint64_t steps = 75;
   for (const int world_size : {6, 3, 8}) {
     const auto file = into_one_file(directory);
-    const auto facts = json_lines(x.succeed({"inspect", file, "--json"})).at(0);
-    CHECK(facts.at("global_step") == steps);
-    CHECK(facts.at("in_one_file") == true);
-    CHECK(facts.at("parts") == facts.at("world_size"));
-    CHECK(facts.at("partial") == false);
+    const auto facts = x.ask({"inspect", file});
+    check_members(facts, {{"global_step", steps},
+                          {"in_one_file", true},
+                          {"parts", facts.at("world_size")},
+                          {"partial", false}});
     CHECK(facts.at("largest_part") > 300);
     const auto text = x.succeed({"inspect", file});
     CHECK(contains(text, "one file, the set of a job with " + facts.at("world_size").dump()
@@ -66,7 +59,7 @@ TEST_CASE("job file: the command resumes from it in other worlds, and says what 
     if (last)
       CHECK(ended.at("digest") == digest);
   }
-  CHECK(json_lines(x.succeed({"inspect", directory, "--json"})).at(0).at("in_one_file") == false);
+  CHECK(x.ask({"inspect", directory}).at("in_one_file") == false);
 }
 
 /// Run by the next test in a process of its own, with the shim. Never returns.
@@ -81,20 +74,14 @@ TEST_CASE("writes one file of a job", "[.writes]") {
 
 TEST_CASE("job file: whichever system call fails, there is an older set or the new one, whole") {
   const auto self = fs::read_symlink("/proc/self/exe").string();
-  struct failure {
-    std::string call;
-    std::string code;
+  const struct {
+    std::string call, code;
     int most;
-  };
+  } failures[] = {{"open", "EMFILE", 8}, {"write", "ENOSPC", 5}, {"write", "EINTR", 5},
+                  {"fsync", "EIO", 3},   {"fsync", "EINTR", 3},  {"pread", "EIO", 8},
+                  {"pread", "EINTR", 8}, {"rename", "EACCES", 1}};
   int failed = 0;
-  for (const auto& x : std::vector<failure>{{"open", "EMFILE", 8},
-                                            {"write", "ENOSPC", 5},
-                                            {"write", "EINTR", 5},
-                                            {"fsync", "EIO", 3},
-                                            {"fsync", "EINTR", 3},
-                                            {"pread", "EIO", 8},
-                                            {"pread", "EINTR", 8},
-                                            {"rename", "EACCES", 1}})
+  for (const auto& x : failures)
     for (int at = 1; at <= x.most; ++at) {
       CAPTURE(x.call, x.code, at);
       const temporary_directory directory;

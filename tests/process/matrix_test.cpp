@@ -1,7 +1,6 @@
 #include "tests/support/command.hpp"
 
 // Workers, ranks and policies change who does the work, never what is handed over.
-
 namespace leat::test::matrix_test {
 namespace {
 
@@ -9,14 +8,13 @@ const std::vector<std::uint64_t> worker_counts{0, 1, 2, 3, 8, 64};
 const std::vector<std::uint64_t> world_sizes{1, 2, 3, 4, 8};
 
 words shape(std::uint64_t workers, std::uint64_t world_size, const std::string& policy) {
-  return {"--workers",    std::to_string(workers),
-          "--world-size", std::to_string(world_size),
-          "--dispatch",   policy};
+  return words_of("--workers " + std::to_string(workers) + " --world-size "
+                  + std::to_string(world_size) + " --dispatch " + policy);
 }
 
 /// Runs two epochs of 12-byte records in every shape under one policy.
 void check_policy(const std::string& policy) {
-  const words job{"count:500:12", "--seed", "5", "--global-batch", "240", "--lanes", "24"};
+  const auto job = words_of("count:500:12 --seed 5 --global-batch 240 --lanes 24");
   command_bench x;
   const auto order = x.order(job, 2, x.at / "order");
   REQUIRE(order.size() == 4);
@@ -33,26 +31,26 @@ void check_policy(const std::string& policy) {
         for (const auto& row : batch.rows)
           REQUIRE(row.pixels == count_pixels(row, 12));
       auto verdict = x.verify({x.at / "order", log});
-      REQUIRE(verdict["rows"] == 960);
-      REQUIRE(verdict["steps"] == 4);
-      REQUIRE(verdict["attempts"] == 1);
-      REQUIRE(verdict["digest"] == summary["digest"]);
+      check_members(verdict,
+                    {{"rows", 960}, {"steps", 4}, {"attempts", 1}, {"digest", summary["digest"]}});
     }
 }
 
 TEST_CASE("matrix: on_demand, any workers and ranks") {
   check_policy("on_demand");
 }
+
 TEST_CASE("matrix: round_robin, any workers and ranks") {
   check_policy("round_robin");
 }
+
 TEST_CASE("matrix: by_lane, any workers and ranks") {
   check_policy("by_lane");
 }
 
 TEST_CASE(
     "matrix: a masked epoch shows every record once and existing rows only, at any world size") {
-  const words job{"count:500:7", "--global-batch", "240", "--lanes", "24", "--end", "mask"};
+  const auto job = words_of("count:500:7 --global-batch 240 --lanes 24 --end mask");
   command_bench x;
   const auto order = x.order(job, 1, x.at / "order");
   REQUIRE(order.size() == 3);
@@ -100,28 +98,26 @@ TEST_CASE("matrix: photographs have the same pixels in every shape") {
 }
 
 TEST_CASE("matrix: resizing at several steps and a death change no row and no pixel") {
-  const words job{"count:4000:12", "--global-batch", "40", "--lanes", "8", "--epochs", "1"};
-  const words order_job{"count:4000:12", "--global-batch", "40", "--lanes", "8"};
+  const auto job = words_of("count:4000:12 --global-batch 40 --lanes 8");
   command_bench x;
-  const auto order = x.order(order_job, 1, x.at / "order");
-  const std::vector<words> drills{
-      {"--resize", "3:5", "--resize", "20:1", "--resize", "41:64", "--resize", "60:2"},
-      {"--fault", "slow:0,1", "--fault", "die:1,777"}, // slow, or one worker might take all rows
-      {"--fault", "slow:1,1", "--fault", "die:0,0", "--resize", "50:4"},
-      {"--fault", "slow:1,1", "--fault", "die:0,3900"}};
-  for (const auto* policy : {"on_demand", "round_robin", "by_lane"})
+  const auto order = x.order(job, 1, x.at / "order");
+  const words drills{
+      "--resize 3:5 --resize 20:1 --resize 41:64 --resize 60:2",
+      "--fault slow:0,1 --fault die:1,777", // slow, or one worker might take all rows
+      "--fault slow:1,1 --fault die:0,0 --resize 50:4", "--fault slow:1,1 --fault die:0,3900"};
+  for (const auto& policy : policy_names)
     for (std::size_t i = 0; i < drills.size(); ++i) {
       CAPTURE(policy, drills[i]);
-      const auto log = x.at / ("log-" + std::string{policy} + std::to_string(i));
-      auto summary = x.ask(words{"run"} + job + shape(2, 2, policy) + drills[i]
-                           + words{"--log", log, "--stats", x.at / "stats"});
+      const auto log = x.at / ("log-" + policy + std::to_string(i));
+      auto summary = x.ask(words{"run"} + job + shape(2, 2, policy) + words_of(drills[i])
+                           + words{"--epochs", "1", "--log", log, "--stats", x.at / "stats"});
       const auto batches = batches_of(log);
       REQUIRE(check_sequence(batches, order, {0, 0}, 2) == order.end());
       for (const auto& batch : batches)
         for (const auto& row : batch.rows)
           REQUIRE(row.pixels == count_pixels(row, 12));
       REQUIRE(summary["workers_replaced"] == (i == 0 ? 0 : 1));
-      if (i == 0 && policy == std::string{"round_robin"}) { // each worker must get its turn
+      if (i == 0 && policy == "round_robin") { // each worker must get its turn
         std::map<std::uint64_t, std::uint64_t> done;
         const auto stats = json::parse(read_file(x.at / "stats"));
         for (const auto& worker : stats["workers"])

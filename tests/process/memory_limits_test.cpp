@@ -3,13 +3,8 @@
 #include "tests/support/sanitized.hpp"
 #include "tests/support/tar_writer.hpp"
 
-#include <cstdint>
-#include <filesystem>
-#include <fstream>
-
 // Jobs under many memory limits (ulimit -v), from far too little to enough: each ends by itself,
 // with success or with an error, and none by a signal.
-
 namespace leat::test::memory_limits_test {
 namespace {
 
@@ -61,9 +56,8 @@ TEST_CASE("memory limits: compressed lines, which threads unpack ahead") {
   const auto packed = gzip(json_text(20'000));
   for (const auto* name : {"a.jsonl.gz", "b.jsonl.gz", "c.jsonl.gz"})
     tar_writer::write(x.at / name, packed);
-  std::ofstream{x.at / "job.leat"} << "json_lines(\"" << x.at / "*.jsonl.gz"
-                                   << "\").batch(33, lanes=3, end=\"drop\")";
-  run_under_limits(x, {"--pipeline", x.at / "job.leat", "--steps", "100"}, 500);
+  const auto job = x.pipeline(R"(json_lines("DIR/*.jsonl.gz").batch(33, lanes=3, end="drop"))");
+  run_under_limits(x, job + words{"--steps", "100"}, 500);
 }
 
 TEST_CASE("memory limits: snapshots") {

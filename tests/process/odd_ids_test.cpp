@@ -1,12 +1,8 @@
 #include "tests/support/command.hpp"
 #include "tests/support/tar_writer.hpp"
 
-#include <filesystem>
-#include <set>
-
 // Names of files are bytes. Whatever they are, ids are UTF-8 and different (docs/digest.md), and
 // the audit reads what leat writes.
-
 namespace leat::test::odd_ids_test {
 namespace {
 
@@ -65,17 +61,16 @@ TEST_CASE("ids: odd names of files come through order, run and verify, from ever
     pipelines.emplace_back("raw_records(" + x.quoted("text/" + name) + ", \"u8\", [8])", 2);
   for (const auto& [source, samples] : pipelines) {
     CAPTURE(source);
-    const auto file = x.at / "pipeline";
-    std::ofstream{file} << source << ".batch(1, end=\"mask\")\n";
-    const auto order = x.order({"--pipeline", file}, 1, x.at / "order.log");
+    const auto job = x.pipeline(source + ".batch(1, end=\"mask\")\n");
+    const auto order = x.order(job, 1, x.at / "order.log");
     std::set<std::string> ids;
     for (const auto& [at, batch] : order)
       for (const auto& row : batch)
         ids.insert(row.id);
     REQUIRE(ids.size() == samples);
     std::filesystem::remove(x.at / "run.log");
-    x.succeed({"run", "--pipeline", file, "--log", x.at / "run.log", "--json"});
-    REQUIRE(x.verify({x.at / "order.log", x.at / "run.log"})["lost"] == 0);
+    x.succeed(words{"run"} + job + words{"--log", x.at / "run.log", "--json"});
+    x.verify_good({x.at / "order.log", x.at / "run.log"});
   }
 }
 

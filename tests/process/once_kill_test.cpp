@@ -2,6 +2,7 @@
 #include "runtime/sources/journal/journal.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/pipe.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/once.hpp>
@@ -10,13 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <csignal>
 #include <new>
-#include <random>
-#include <thread>
 
 namespace leat::once_kill_test {
 namespace {
@@ -115,8 +111,20 @@ void read_all(const pipeline& data, shared_state& shared) {
   }
 }
 
-std::uint64_t journaled(const std::string& directory, record_format format) {
-  return journal{directory, {.format = format}}.next();
+/// Kills reader after reader. None has seen a record that is not in the journal.
+template <class Data>
+void kill_readers(Data data, shared_memory& shared, std::mt19937& random,
+                  const std::string& journal_directory, record_format format) {
+  for (int i = 0; i < kills; ++i) {
+    CAPTURE(i);
+    const auto before = shared->seen.load();
+    const auto reader = forked([&] { read_all(data(), *shared); });
+    wait_for_progress(i, reader, *shared, before);
+    std::this_thread::sleep_for(std::chrono::microseconds{random() % 10'000});
+    kill_and_wait(reader);
+    REQUIRE((journal{journal_directory, {.format = format}}.next()) >= shared->seen);
+  }
+  REQUIRE(shared->seen > kills);
 }
 
 TEST_CASE("kill: standard input with a journal loses, repeats and moves no line") {
@@ -130,25 +138,14 @@ TEST_CASE("kill: standard input with a journal loses, repeats and moves no line"
   pipe.close_in();
   const test::standard_input_from input{pipe.out()};
   const auto data = [&] { return standard_input().journal(at.path(), small_files); };
-  for (int i = 0; i < kills; ++i) {
-    CAPTURE(i);
-    const auto before = shared->seen.load();
-    const auto reader = forked([&] { read_all(data(), *shared); });
-    wait_for_progress(i, reader, *shared, before);
-    std::this_thread::sleep_for(std::chrono::microseconds{random() % 10'000});
-    kill_and_wait(reader);
-    // No reader saw a record that is not in the journal.
-    REQUIRE(journaled(at / "stdin-0", record_format::lines) >= shared->seen);
-  }
+  kill_readers(data, shared, random, at / "stdin-0", record_format::lines);
   const auto before_end = shared->seen.load();
-  REQUIRE(before_end > kills);
   shared->stop = true;
   read_all(data(), *shared);
   int status = -1;
   ::waitpid(writer, &status, 0);
   REQUIRE(status == 0);
   REQUIRE(shared->given > before_end);
-
   const auto feed = data().root().feed->get();
   std::uint64_t number = 0;
   for (; feed->peek(number) == live_source::state::ready; ++number) {
@@ -186,16 +183,7 @@ TEST_CASE("kill: of a function's samples a kill loses at most the one in its han
                 })
         .journal(at.path(), small_files);
   };
-  for (int i = 0; i < kills; ++i) {
-    CAPTURE(i);
-    const auto before = shared->seen.load();
-    const auto reader = forked([&] { read_all(data(), *shared); });
-    wait_for_progress(i, reader, *shared, before);
-    std::this_thread::sleep_for(std::chrono::microseconds{random() % 10'000});
-    kill_and_wait(reader);
-    REQUIRE(journaled(at / "queue-0", record_format::frames) >= shared->seen);
-  }
-  REQUIRE(shared->seen > kills);
+  kill_readers(data, shared, random, at / "queue-0", record_format::frames);
   shared->stop = true;
   read_all(data(), *shared);
   ::waitpid(writer, nullptr, 0);

@@ -7,11 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
-
 // Outputs that a user names: files are replaced; anything else is written to and stays what it is.
 // What the command is given to read or write is checked first.
-
 namespace leat::test::outputs_test {
 namespace {
 
@@ -62,143 +59,114 @@ TEST_CASE("outputs: a FIFO, /dev/stdout and /dev/full stay what they are") {
     std::array<char, 16> bytes{};
     REQUIRE(::read(reader, bytes.data(), bytes.size()) > 0);
     ::close(reader);
-
     const auto to_file = x.at / "file";
     x.succeed(command + words{to_file});
     const auto both = x.succeed(command + words{"/dev/stdout"});
     const auto alone = read_file(to_file);
     REQUIRE(contains(both, alone.substr(0, 20))); // after that, times and speeds may differ
     REQUIRE(both.size() > 2 * 20);
-
     fs::create_symlink("/dev/full", x.at / "full");
-    const auto refused = x.leat(command + words{x.at / "full"});
-    CAPTURE(refused.errors);
-    REQUIRE(refused.code == 1);
-    REQUIRE(contains(refused.errors, "No space left"));
+    x.says(command + words{x.at / "full"}, 1, {"No space left"});
     REQUIRE(fs::is_character_file("/dev/full"));
     REQUIRE(fs::is_symlink(x.at / "full"));
   }
 }
 
 TEST_CASE("outputs: a file that reaches its size limit is an error that names both") {
-  const words job{"run", "count:1000", "--global-batch", "2"};
-  auto faulty = job + words{"--bad-sample", "mask"};
+  const std::string job = "run count:1000 --global-batch 2";
+  auto faulty = job + " --bad-sample mask";
   for (int i = 0; i < 20; ++i)
-    faulty = faulty + words{"--fault", "throw:" + std::to_string(i)};
+    faulty += " --fault throw:" + std::to_string(i);
   const struct {
-    words command;
+    std::string command;
     /// A part of the name that the error has.
     std::string file;
     /// The exit code; 0 for a trace, which just ends there with a notice.
     int code = 1;
-  } cases[] = {
-      {{"make-data", "DIR/data", "--samples", "10", "--shards", "1"}, "data/"},
-      {job + words{"--log", "DIR/log"}, "/log"},
-      {job + words{"--stats", "DIR/stats", "--workers", "32"}, "/stats"},
-      {job + words{"--trace", "DIR/trace"}, "/trace", 0},
-      {faulty + words{"--bad-log", "DIR/bad"}, "/bad"},
-      {{"graph", "count:100", "--svg", "DIR/svg"}, "/svg"},
-      {{"run", "--pipeline", "DIR/job", "--snapshot-dir", "DIR/ck", "--snapshot-every", "1"},
-       "/ck/"},
-      {{"run", "-", "--global-batch", "2", "--journal", "DIR/journal"}, "/journal/"},
-      {{"index", "DIR/x.tar"}, "/x.tar.leat-index"},
-      {{"order", "count:1000", "--global-batch", "2"}, "standard output"}};
+  } cases[] = {{"make-data DIR/data --samples 10 --shards 1", "data/"},
+               {job + " --log DIR/log", "/log"},
+               {job + " --stats DIR/stats --workers 32", "/stats"},
+               {job + " --trace DIR/trace", "/trace", 0},
+               {faulty + " --bad-log DIR/bad", "/bad"},
+               {"graph count:100 --svg DIR/svg", "/svg"},
+               {"run --pipeline DIR/job --snapshot-dir DIR/ck --snapshot-every 1", "/ck/"},
+               {"run - --global-batch 2 --journal DIR/journal", "/journal/"},
+               {"index DIR/x.tar", "/x.tar.leat-index"},
+               {"order count:1000 --global-batch 2", "standard output"}};
   for (const auto& x : cases) {
     const command_bench bench;
     std::string lines;
     for (int i = 0; i < 1000; ++i)
       lines += "line " + std::to_string(i) + "\n";
-    std::ofstream{bench.at / "lines"} << lines;
+    bench.write("lines", lines);
     tar_writer shard;
     for (int i = 0; i < 300; ++i)
       shard.file(std::to_string(i) + ".txt", "x");
     shard.end().save(bench.at / "x.tar");
-    std::ofstream{bench.at / "job"} << "lines(\"" << bench.at / "lines"
-                                    << "\", ranges=256)"
-                                    << ".batch(256, end=\"mask\")";
-    auto command = x.command;
-    for (auto& word : command)
-      if (word.starts_with("DIR"))
-        word.replace(0, 3, bench.at.path());
+    bench.write("job", R"(lines("DIR/lines", ranges=256).batch(256, end="mask"))");
     // In units of 512 bytes: there is room for short errors.
-    const auto found = bench.leat(command, "ulimit -f 2; exec <'" + (bench.at / "lines") + "';");
-    CAPTURE(command, found.code, found.errors);
-    CHECK(found.code == x.code);
-    CHECK(contains(found.errors, x.file));
-    CHECK(contains(found.errors, "1024 bytes"));
-    CHECK(contains(found.errors, "ulimit -f"));
+    bench.says(words_of(bench.filled_in(x.command)), x.code, {x.file, "1024 bytes", "ulimit -f"},
+               "ulimit -f 2; exec <'" + (bench.at / "lines") + "';");
   }
 }
 
 TEST_CASE("outputs: what cannot be written is refused before the job runs") {
   command_bench x;
   for (const auto& stats : {x.at / "none/stats", x.at.path()}) {
-    const auto refused = x.leat({"run", "count:100", "--log", x.at / "log", "--stats", stats});
-    CAPTURE(stats, refused.errors);
-    REQUIRE(refused.code == 1);
-    REQUIRE(contains(refused.errors, stats));
+    x.says({"run", "count:100", "--log", x.at / "log", "--stats", stats}, 1, {stats});
     REQUIRE_FALSE(fs::exists(x.at / "log"));
   }
 }
 
 TEST_CASE("outputs: an empty text for any option is refused") {
   command_bench x;
-  const words run{"run", "count:100"};
-  std::vector<words> lines{
-      {"make-data"}, {"index"},  {"order"}, {"graph"},      {"run"}, {"replay", "--step", "0"},
-      {"inspect"},   {"verify"}, {"bench"}, {"verify", "a"}};
-  for (const auto* option : {"--index-dir", "--snapshot-dir", "--log", "--bad-log", "--stats",
-                             "--journal", "--resize", "--leave-out", "--weights", "--fault",
-                             "--allow", "--pipeline", "--seed", "--shuffle", "--rank"})
-    lines.push_back(run + words{option});
-  lines.push_back({"graph", "count:100", "--svg"});
-  lines.push_back({"replay", "count:100", "--step", "0", "--images"});
-  lines.push_back({"order", "count:100", "--journal"});
-  for (const auto& line : lines) {
-    CAPTURE(line);
-    const auto refused = x.leat(line + words{""});
-    CAPTURE(refused.output, refused.errors);
-    REQUIRE(refused.code == 2);
-    REQUIRE(refused.output.empty());
-    REQUIRE(contains(refused.errors, "got "));
-    REQUIRE(contains(refused.errors, "needed "));
-  }
+  auto lines = words_of("make-data index order graph run inspect verify bench");
+  for (const auto* line : {"replay --step 0", "verify a", "graph count:100 --svg",
+                           "replay count:100 --step 0 --images", "order count:100 --journal"})
+    lines.emplace_back(line);
+  for (const auto& option :
+       words_of("--index-dir --snapshot-dir --log --bad-log --stats --journal --resize --leave-out "
+                "--weights --fault --allow --pipeline --seed --shuffle --rank"))
+    lines.push_back("run count:100 " + option);
+  for (const auto& line : lines)
+    x.says(words_of(line) + words{""}, 2, {"got ", "needed "});
 }
 
 TEST_CASE("inputs: anything but a log, snapshot or pipeline is refused, even if it has no end") {
   command_bench x;
   x.order({"count:100"}, 1, x.at / "order");
-  std::ofstream{x.at / "empty"};
+  x.write("empty", "");
+  x.write("corpus.jsonl", R"({"text": "no log at all"})"
+                          "\n");
   x.succeed({"run", "count:100", "--log", x.at / "log"});
-  const auto refused = [&](const words& line, int code) {
-    CAPTURE(line);
-    const auto outcome = x.leat(line, sanitized ? "" : "ulimit -v 4000000;");
-    CAPTURE(outcome.errors);
-    REQUIRE(outcome.code == code);
+  const struct {
+    std::string line;
+    int code = 1;
+    std::string part = "";
+  } refused[] = {{"verify DIR/order DIR/log,", 2},
+                 {"verify DIR/empty DIR/log", 2},
+                 {"verify DIR DIR/log", 1, "got a directory"},
+                 {"verify DIR/order DIR", 1, "got a directory"},
+                 {"verify /dev/zero DIR/log", 1, "got a device"},
+                 {"verify DIR/order /dev/zero", 1, "got a device"},
+                 {"inspect /dev/zero"},
+                 {"run --pipeline /dev/zero"},
+                 {"run --pipeline DIR"},
+                 {"verify DIR/order DIR/corpus.jsonl"},
+                 {"verify DIR/corpus.jsonl DIR/log"}};
+  for (const auto& [line, code, part] : refused) {
+    const auto outcome =
+        x.says(words_of(x.filled_in(line)), code, {part}, sanitized ? "" : "ulimit -v 4000000;");
+    CAPTURE(line, outcome.errors);
     REQUIRE(outcome.output.empty());
     REQUIRE(count_of(outcome.errors, "\n") == (code == 2 ? 2 : 1));
     REQUIRE_FALSE(contains(outcome.errors, "basic_")); // a name from the standard library
-    return outcome.errors;
-  };
-  refused({"verify", x.at / "order", x.at / "log,"}, 2);
-  refused({"verify", x.at / "empty", x.at / "log"}, 2);
-  REQUIRE(contains(refused({"verify", x.at.path(), x.at / "log"}, 1), "got a directory"));
-  REQUIRE(contains(refused({"verify", x.at / "order", x.at.path()}, 1), "got a directory"));
-  REQUIRE(contains(refused({"verify", "/dev/zero", x.at / "log"}, 1), "got a device"));
-  REQUIRE(contains(refused({"verify", x.at / "order", "/dev/zero"}, 1), "got a device"));
-  refused({"inspect", "/dev/zero"}, 1);
-  refused({"run", "--pipeline", "/dev/zero"}, 1);
-  refused({"run", "--pipeline", x.at.path()}, 1);
-  const auto empty_log = x.leat({"verify", x.at / "order", x.at / "empty", x.at / "log", "--json"});
-  REQUIRE(empty_log.code == 0);
-  REQUIRE(contains(empty_log.errors, "is empty"));
+  }
+  x.says({"verify", x.at / "order", x.at / "empty", x.at / "log", "--json"}, 0, {"is empty"});
   const auto alone = x.leat({"verify", x.at / "order", x.at / "empty", "--json"});
   REQUIRE(alone.code == 1);
   REQUIRE(json_lines(alone.output).at(0)["lost"] == 64);
   REQUIRE(json_lines(alone.output).at(0)["attempts"] == 1);
-  std::ofstream{x.at / "corpus.jsonl"} << R"({"text": "no log at all"})" << '\n';
-  refused({"verify", x.at / "order", x.at / "corpus.jsonl"}, 1);
-  refused({"verify", x.at / "corpus.jsonl", x.at / "log"}, 1);
 }
 
 TEST_CASE("inputs: links in a class folder that lead nowhere are passed over, with a notice") {
@@ -214,18 +182,9 @@ TEST_CASE("inputs: links in a class folder that lead nowhere are passed over, wi
   fs::create_symlink("1.jpg", x.at / "photos/a/2.jpg");
   fs::create_symlink("round", x.at / "photos/round");
   const auto indexed =
-      x.leat({"order", x.at / "photos", "--global-batch", "1", "--index-dir", x.at / "index"});
-  CAPTURE(indexed.errors);
-  REQUIRE(indexed.code == 0);
+      x.says({"order", x.at / "photos", "--global-batch", "1", "--index-dir", x.at / "index"}, 0,
+             {"passed over 3 links that lead nowhere"});
   REQUIRE(json_lines(indexed.output).size() == 2);
-  REQUIRE(contains(indexed.errors, "passed over 3 links that lead nowhere"));
-}
-
-std::size_t count_of(const std::string& text, const std::string& part) {
-  std::size_t n = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-    ++n;
-  return n;
 }
 
 TEST_CASE("inputs: what is passed over is said once, and counted by leat index") {
@@ -248,13 +207,10 @@ TEST_CASE("inputs: what is passed over is said once, and counted by leat index")
   const auto told = x.leat({"index", x.at / "?.tar"});
   REQUIRE(contains(told.output, "passed over 2 hard links: x.tar: b.txt, ...\n"));
   REQUIRE(contains(told.output, "passed over 1 hidden entry: x.tar: __MACOSX/a.txt\n"));
-  for (const words& command : {words{"index"}, words{"order", "--global-batch", "1"},
-                               words{"run", "--global-batch", "1"}}) {
-    CAPTURE(command);
-    const auto ran = x.leat(command + words{x.at / "?.tar"});
-    REQUIRE(ran.code == 0);
+  for (const auto* command : {"index", "order --global-batch 1", "run --global-batch 1"}) {
+    const auto ran = x.says(words_of(command) + words{x.at / "?.tar"}, 0,
+                            {"passed over 2 hard links (x.tar: b.txt, ...), "});
     REQUIRE(count_of(ran.errors, "passed over") == 1);
-    REQUIRE(contains(ran.errors, "passed over 2 hard links (x.tar: b.txt, ...), "));
   }
   REQUIRE(x.ask({"index", "count:5"})["passed_over"].empty());
 }
@@ -266,19 +222,12 @@ TEST_CASE("inputs: a tar file without an end mark is torn, unless that is allowe
   std::ofstream{x.at / "x.tar.gz", std::ios::binary}
       << gzip(tar_writer{}.file("a.txt", "1").bytes());
   for (const auto* name : {"x.tar", "empty.tar", "x.tar.gz"})
-    for (const words& command :
-         {words{"order", "--global-batch", "1"}, words{"run", "--global-batch", "1"}}) {
-      CAPTURE(name, command);
-      const auto refused = x.leat(command + words{x.at / name});
-      REQUIRE(refused.code == 1);
-      REQUIRE(contains(refused.errors, "end mark"));
-      REQUIRE(contains(refused.errors, name));
-    }
-  const auto allowed =
-      x.leat({"order", x.at / "x.tar", "--global-batch", "1", "--shuffle", "none", "--allow-torn"});
-  REQUIRE(allowed.code == 0);
+    for (const auto* command : {"order --global-batch 1", "run --global-batch 1"})
+      x.says(words_of(command) + words{x.at / name}, 1, {"end mark", name});
+  const auto allowed = x.says(words{"order", x.at / "x.tar"}
+                                  + words_of("--global-batch 1 --shuffle none --allow-torn"),
+                              0, {"end mark"});
   REQUIRE(json_lines(allowed.output).size() == 2);
-  REQUIRE(contains(allowed.errors, "end mark"));
 }
 
 } // namespace

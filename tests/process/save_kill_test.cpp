@@ -2,55 +2,44 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/job_parts.hpp"
 #include "tests/support/operator_facts.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
-#include <random>
-#include <thread>
 
 namespace leat::save_kill_test {
 namespace {
 
-/// Saves step after step, and writes the number of each finished one to the pipe. Never returns.
-[[noreturn]] void save_forever(const std::filesystem::path& directory, int pipe,
-                               std::uint64_t first) {
-  snapshot_store store{directory};
-  for (std::uint64_t step = first;; ++step) {
-    snapshot part;
-    part.pipeline = test::batch_of(test::count_of(1000), 2, 2);
-    part.step = step;
-    part.global_step = step;
-    part.sums.samples = step;
-    store.save(part, 2);
-    if (::write(pipe, &step, sizeof step) != sizeof step)
-      ::_exit(1);
-  }
+/// Saves a set of this step in a directory.
+using save_function = void (*)(const std::string& directory, std::uint64_t step);
+
+void save_parts(const std::string& directory, std::uint64_t step) {
+  snapshot part;
+  part.pipeline = test::batch_of(test::count_of(1000), 2, 2);
+  part.step = part.global_step = part.sums.samples = step;
+  snapshot_store{directory}.save(part, 2);
 }
 
-/// The same with one file per set.
-[[noreturn]] void save_jobs_forever(const std::filesystem::path& directory, int pipe,
-                                    std::uint64_t first) {
-  for (std::uint64_t step = first;; ++step) {
-    test::save_job(directory, 0, step, 16, 2);
-    if (::write(pipe, &step, sizeof step) != sizeof step)
-      ::_exit(1);
-  }
+void save_one_file(const std::string& directory, std::uint64_t step) {
+  test::save_job(directory, 0, step, 16, 2);
 }
 
-/// The step that a process reported last before it was killed; `finished` if it reported none.
-template <class Save>
-std::uint64_t last_before_death(Save save, const std::filesystem::path& at, std::uint64_t finished,
+/// Saves step after step in a process, which reports each that is finished, until it is killed.
+/// Returns the last one that it reported; `finished` if it reported none.
+std::uint64_t last_before_death(save_function save, const std::string& at, std::uint64_t finished,
                                 int attempt, std::mt19937& random) {
   int pipe[2];
   REQUIRE(::pipe(pipe) == 0);
   const auto pid = ::fork();
-  if (pid == 0)
-    save(at, pipe[1], finished + 1);
+  for (auto step = finished + 1; pid == 0; ++step) {
+    save(at, step);
+    if (::write(pipe[1], &step, sizeof step) != sizeof step)
+      ::_exit(1);
+  }
   ::close(pipe[1]);
   // In most attempts something is saved before the death, also on a slow machine.
   pollfd told{pipe[0], POLLIN, 0};
@@ -65,56 +54,42 @@ std::uint64_t last_before_death(Save save, const std::filesystem::path& at, std:
   return finished;
 }
 
-TEST_CASE("kill: a death inside the writing of a job's one file leaves no set but whole ones") {
+void check_deaths(save_function save, std::size_t parts) {
   const auto seed = Catch::rngSeed();
   CAPTURE(seed);
   std::mt19937 random{seed};
   test::temporary_directory at;
   std::uint64_t finished = 0;
   for (int i = 0; i < 30; ++i) {
-    finished = last_before_death(save_jobs_forever, at.path(), finished, i, random);
+    finished = last_before_death(save, at.path(), finished, i, random);
     const auto found = snapshot_store{at.path()}.newest();
     if (!found) {
       REQUIRE(finished == 0);
       continue;
     }
     REQUIRE(found.skipped.empty());
-    REQUIRE(found.parts.size() == 16);
+    REQUIRE(found.parts.size() == parts);
+    // The save in progress may also have completed.
     REQUIRE((found.parts[0].step == finished || found.parts[0].step == finished + 1));
-    REQUIRE(newest_job_file(at.path()).set.step == found.parts[0].step);
     finished = found.parts[0].step;
+    if (parts > 1)
+      REQUIRE(newest_job_file(at.path()).set.step == finished);
+    else
+      REQUIRE(found.parts[0].sums.samples == finished);
   }
   REQUIRE(finished > 0);
-  test::save_job(at.path(), 0, finished + 1, 16, 2);
+  // Leftovers of the killed process are gone after the next save.
+  save(at.path(), finished + 1);
   for (const auto& entry : std::filesystem::directory_iterator{at.path()})
     REQUIRE(entry.path().extension() != ".tmp");
 }
 
+TEST_CASE("kill: a death inside the writing of a job's one file leaves no set but whole ones") {
+  check_deaths(save_one_file, 16);
+}
+
 TEST_CASE("kill: a death inside the writing of a snapshot loses no finished one") {
-  const auto seed = Catch::rngSeed();
-  CAPTURE(seed);
-  std::mt19937 random{seed};
-  test::temporary_directory at;
-  std::uint64_t finished = 0;
-  for (int i = 0; i < 30; ++i) {
-    finished = last_before_death(save_forever, at.path(), finished, i, random);
-    auto found = snapshot_store{at.path()}.newest();
-    if (finished == 0)
-      continue; // died before the first
-    REQUIRE(found);
-    // The save in progress may also have completed.
-    REQUIRE(found.parts.size() == 1);
-    REQUIRE((found.parts[0].step == finished || found.parts[0].step == finished + 1));
-    REQUIRE(found.parts[0].sums.samples == found.parts[0].step);
-    finished = found.parts[0].step;
-  }
-  REQUIRE(finished > 0);
-  // Leftovers of the killed process are gone after the next save.
-  snapshot part;
-  part.step = finished + 1;
-  snapshot_store{at.path()}.save(part, 2);
-  for (const auto& entry : std::filesystem::directory_iterator{at.path()})
-    REQUIRE(entry.path().extension() != ".tmp");
+  check_deaths(save_parts, 1);
 }
 
 } // namespace

@@ -5,17 +5,10 @@
 #include <sched.h>
 #include <sys/stat.h>
 
-#include <chrono>
 #include <csignal>
-#include <memory>
-#include <optional>
-#include <sstream>
-#include <string>
-#include <thread>
 
 // Ends jobs by signals; what they handed over, together with what a resume hands over, must be what
 // an unbroken run has.
-
 namespace leat::test::signals_test {
 namespace {
 
@@ -75,14 +68,14 @@ private:
   std::optional<child_process> child_;
 };
 
-const words paced{"count:100000", "--global-batch", "10", "--step-time", "2"};
+const words paced = words_of("count:100000 --global-batch 10 --step-time 2");
 
 words with_log(const command_bench& x) {
   return {"--log", x.at / "log", "--snapshot-dir", x.at / "snapshots", "--json"};
 }
 
 TEST_CASE("command: SIGINT and SIGTERM end a job after its batch, with a snapshot and a summary") {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM})
     for (const std::string workers : {"0", "2"}) {
       CAPTURE(signal, workers);
       command_bench x;
@@ -98,7 +91,6 @@ TEST_CASE("command: SIGINT and SIGTERM end a job after its batch, with a snapsho
       const std::uint64_t steps = summary.at("global_step");
       REQUIRE(steps == batches_of(first.log()).size());
       REQUIRE(summary.at("samples") == 10 * steps);
-
       // It resumes exactly there.
       x.succeed(job + words{"--resume", "--steps", std::to_string(steps + 3)});
       const auto attempts = attempts_of(first.log());
@@ -107,36 +99,19 @@ TEST_CASE("command: SIGINT and SIGTERM end a job after its batch, with a snapsho
       REQUIRE(check_sequence(batches_of(first.log()), due, {0, 0}, 1)
               == std::next(due.begin(), static_cast<std::ptrdiff_t>(steps + 3)));
     }
-  }
 }
 
 TEST_CASE("command: a signal ends a job that waits for standard input, and no line is lost") {
-  struct shape {
-    std::string workers;
-    std::string ranks;
-  };
-  for (const auto& shape : {shape{"0", "1"}, shape{"2", "1"}, shape{"0", "2"}, shape{"2", "2"}}) {
-    CAPTURE(shape.workers, shape.ranks);
+  for (const std::string shape : {"--workers 0 --world-size 1", "--workers 2 --world-size 1",
+                                  "--workers 0 --world-size 2", "--workers 2 --world-size 2"}) {
+    CAPTURE(shape);
     command_bench x;
-    const auto job = words{"run",
-                           "-",
-                           "--global-batch",
-                           "4",
-                           "--end",
-                           "drop",
-                           "--lanes",
-                           "2",
-                           "--workers",
-                           shape.workers,
-                           "--world-size",
-                           shape.ranks,
-                           "--journal",
-                           x.at / "journal"}
-                     + with_log(x);
+    const auto job = words_of("run - --global-batch 4 --end drop --lanes 2 " + shape)
+                     + words{"--journal", x.at / "journal"} + with_log(x);
     std::string lines;
     for (int i = 0; i < 11; ++i) // a rank may have its part of the third batch, but not both
       lines += "line " + std::to_string(i) + "\n";
-    const auto ranks = std::stoul(shape.ranks);
+    const auto ranks = std::stoul(shape.substr(shape.size() - 1));
     {
       pipe_pair input;
       const standard_input_from place{input.out()};
@@ -195,9 +170,8 @@ TEST_CASE("command: a signal as a job over standard input begins ends it") {
     pipe_pair input;
     const standard_input_from place{input.out()};
     input.write("1\n2\n3\n4\n5\n");
-    signalled_job job{x, words{"run", "-", "--global-batch", "4", "--end", "drop", "--workers", "2",
-                               "--journal", x.at / "journal"}
-                             + with_log(x)};
+    signalled_job job{x, words_of("run - --global-batch 4 --end drop --workers 2 --journal")
+                             + words{x.at / "journal"} + with_log(x)};
     job.wait_until([&] { return contains(read_file(job.log()), "\n"); });
     job.signal(SIGTERM);
     const auto ended = job.end_within(std::chrono::seconds{30});
@@ -208,8 +182,7 @@ TEST_CASE("command: a signal as a job over standard input begins ends it") {
 
 TEST_CASE("command: a second signal ends a job at once") {
   command_bench x;
-  signalled_job job{x, words{"run", "count:1000", "--step-time", "86400000", "--workers", "1"}
-                           + with_log(x)};
+  signalled_job job{x, words_of("run count:1000 --step-time 86400000 --workers 1") + with_log(x)};
   job.wait_for_steps(1);
   job.signal(SIGINT);
   job.wait_for_notice();
@@ -272,9 +245,9 @@ std::size_t spans_of(const json& trace, const std::string& name) {
 TEST_CASE("command: a trace shows what workers, slots and snapshots did") {
   command_bench x;
   const auto file = x.at / "trace.json";
-  x.succeed({"run", "count:60", "--global-batch", "10", "--workers", "2", "--fault", "slow:0,1",
-             "--fault", "slow:1,1", "--snapshot-dir", x.at / "snapshots", "--snapshot-every", "2",
-             "--trace", file});
+  x.succeed(
+      words_of("run count:60 --global-batch 10 --workers 2 --fault slow:0,1 --fault slow:1,1")
+      + words{"--snapshot-dir", x.at / "snapshots", "--snapshot-every", "2", "--trace", file});
   const auto trace = json::parse(read_file(file));
   REQUIRE(spans_of(trace, "row") == 60);
   REQUIRE(spans_of(trace, "making") == 6);
@@ -291,11 +264,8 @@ TEST_CASE("command: a trace shows what workers, slots and snapshots did") {
 TEST_CASE("command: a trace is whole JSON where the job fails or is ended by signals") {
   command_bench x;
   const auto file = x.at / "trace.json";
-  const auto failed =
-      x.leat({"run", "count:1000", "--workers", "1", "--fault", "throw:500", "--trace", file});
-  REQUIRE(failed.code == 1);
+  x.says(words_of("run count:1000 --workers 1 --fault throw:500 --trace " + file), 1);
   REQUIRE(spans_of(json::parse(read_file(file)), "rows") > 0);
-
   // Each batch takes long enough to be shown.
   const auto job = words{"run"} + paced
                    + words{"--workers", "1", "--fault", "slow:0,1", "--trace", file} + with_log(x);

@@ -3,19 +3,8 @@
 #include "tests/support/places.hpp"
 #include "tests/support/sanitized.hpp"
 
-#include <fcntl.h>
-
-#include <atomic>
-#include <chrono>
-#include <filesystem>
-#include <optional>
-#include <random>
-#include <set>
-#include <thread>
-
 // Kills jobs over streams at random moments and resumes them in another shape, until they end. What
 // they trained on must be what an unbroken run trains on.
-
 namespace leat::test::stream_kill_test {
 namespace {
 
@@ -75,12 +64,7 @@ public:
     REQUIRE(reached == order.end());
   }
   /// Runs the command's own audit, digests included.
-  void verify(const std::string& order) const {
-    const auto report = bench.verify({order, log()});
-    CAPTURE(report);
-    for (const auto* kind : {"lost", "repeated", "moved", "changed", "extra"})
-      REQUIRE(report.at(kind) == 0);
-  }
+  void verify(const std::string& order) const { bench.verify_good({order, log()}); }
 
   std::string log() const { return bench.at / "log"; }
 
@@ -96,32 +80,15 @@ private:
     return missing ? 0 : bytes;
   }
 
-  template <class T, std::size_t N>
-  T one_of(const T (&values)[N]) {
-    return values[random_() % N];
-  }
+  std::string one_of(const words& values) { return values[random_() % values.size()]; }
 
   words command(int step_time) {
-    const int worlds[] = {1, 2, 3, 4, 6, 8, 12};
-    const int workers[] = {0, 1, 2, 4};
-    const int every[] = {1, 2, 5};
-    const char* const policies[] = {"on_demand", "round_robin", "by_lane"};
     return words{leat_command, "run"} + arguments_
-           + words{"--world-size",
-                   std::to_string(one_of(worlds)),
-                   "--workers",
-                   std::to_string(one_of(workers)),
-                   "--dispatch",
-                   one_of(policies),
-                   "--snapshot-dir",
-                   bench.at / "snapshots",
-                   "--snapshot-every",
-                   std::to_string(one_of(every)),
-                   "--log",
-                   log(),
-                   "--resume",
-                   "--step-time",
-                   std::to_string(step_time)};
+           + words{"--world-size", one_of(words_of("1 2 3 4 6 8 12"))}
+           + words{"--workers", one_of(words_of("0 1 2 4")), "--dispatch", one_of(policy_names)}
+           + words{"--snapshot-every", one_of(words_of("1 2 5")), "--snapshot-dir",
+                   bench.at / "snapshots"}
+           + words{"--log", log(), "--resume", "--step-time", std::to_string(step_time)};
   }
 
   words arguments_;
@@ -154,21 +121,17 @@ std::set<std::string> contents_of(const batch_table& table) {
 TEST_CASE("kill: two filtered, buffered streams, mixed and packed, with 50 deaths") {
   const auto seed = Catch::rngSeed();
   CAPTURE(seed);
-  temporary_directory data;
+  const command_bench bench;
+  const auto& data = bench.at;
   write_documents(data / "a.jsonl", 1);
   write_documents(data / "b.jsonl", 2);
-  std::ofstream{data / "job.leat"}
-      << "a = json_lines(\"" << data / "a.jsonl"
-      << "\", ranges=24, file_order=\"shuffled\", seed=3)"
-         ".filter(\"field_hash@1\", field=\"tokens\", keep=70).shuffle_buffer(240, seed=1)\n"
-         "b = json_lines(\""
-      << data / "b.jsonl"
-      << "\", ranges=24)"
-         ".filter(\"field_hash@1\", field=\"tokens\", keep=50).shuffle_buffer(480, seed=2)\n"
-         "mix(a, b, weights=[2, 1]).pack(\"tokens\", 64, bins=4)"
-         ".batch(48, lanes=24, end=\"cycle\")\n";
-  const words job{"--pipeline", data / "job.leat", "--steps", std::to_string(steps)};
-
+  const words job = bench.pipeline(R"(
+a = json_lines("DIR/a.jsonl", ranges=24, file_order="shuffled", seed=3)
+    .filter("field_hash@1", field="tokens", keep=70).shuffle_buffer(240, seed=1)
+b = json_lines("DIR/b.jsonl", ranges=24)
+    .filter("field_hash@1", field="tokens", keep=50).shuffle_buffer(480, seed=2)
+mix(a, b, weights=[2, 1]).pack("tokens", 64, bins=4).batch(48, lanes=24, end="cycle")
+)") + words{"--steps", std::to_string(steps)};
   // Longer steps for a machine on which jobs end before the test has killed them often enough.
   std::optional<killed_job> made;
   for (int step_time = 2; !made || !made->kill_often(); step_time *= 4)
@@ -185,79 +148,43 @@ TEST_CASE("kill: two filtered, buffered streams, mixed and packed, with 50 death
 }
 
 /// Writes lines to a pipe, and to a file, until it is told to stop; closes the pipe at the end.
-class line_writer {
-public:
-  line_writer(pipe_pair& to, const std::string& copy)
-      : thread_([this, &to, copy] { write_lines(to, copy); }) {}
-  ~line_writer() {
-    stop();
-    count();
+/// Returns how many there were.
+std::uint64_t write_lines(const std::stop_token& stop, pipe_pair& to, const std::string& copy) {
+  std::ofstream file{copy};
+  std::uint64_t lines = 0;
+  for (; !stop.stop_requested(); ++lines) {
+    const auto line = "line " + std::to_string(lines) + '\n';
+    file << line;
+    to.write(line);
+    // Like a slow source: otherwise everything would be in the journal before the first death.
+    if (lines % 4 == 0)
+      std::this_thread::sleep_for(milliseconds{1});
   }
-  line_writer(const line_writer&) = delete;
-  line_writer& operator=(const line_writer&) = delete;
-
-  /// Does not wait: there may be no room in the pipe.
-  void stop() noexcept { stop_ = true; }
-  /// How many lines there were. Waits for the end.
-  std::uint64_t count() {
-    if (thread_.joinable())
-      thread_.join();
-    return lines_;
-  }
-
-private:
-  void write_lines(pipe_pair& to, const std::string& copy) {
-    std::ofstream file{copy};
-    for (; !stop_; ++lines_) {
-      const auto line = "line " + std::to_string(lines_) + '\n';
-      file << line;
-      to.write(line);
-      // Like a slow source: otherwise everything would be in the journal before the first death.
-      if (lines_ % 4 == 0)
-        std::this_thread::sleep_for(milliseconds{1});
-    }
-    to.close_in();
-  }
-
-  std::atomic<bool> stop_ = false;
-  std::uint64_t lines_ = 0;
-  std::thread thread_;
-};
-
-/// Replaces standard input by a file.
-class standard_input_from_file {
-public:
-  explicit standard_input_from_file(const std::string& file)
-      : file_(::open(file.c_str(), O_RDONLY)), input_(file_) {}
-  ~standard_input_from_file() { ::close(file_); }
-  standard_input_from_file(const standard_input_from_file&) = delete;
-  standard_input_from_file& operator=(const standard_input_from_file&) = delete;
-
-private:
-  int file_;
-  standard_input_from input_;
-};
+  to.close_in();
+  return lines;
+}
 
 TEST_CASE("kill: each line of standard input is trained on exactly once, over 50 deaths") {
   const auto seed = Catch::rngSeed();
   CAPTURE(seed);
-  temporary_directory data;
-  std::ofstream{data / "job.leat"}
-      << "standard_input().shuffle_buffer(96, seed=1).batch(48, lanes=24)";
-  const words job{"--pipeline", data / "job.leat"};
+  const command_bench bench;
+  const auto& data = bench.at;
+  const words job =
+      bench.pipeline("standard_input().shuffle_buffer(96, seed=1).batch(48, lanes=24)");
   killed_job x{job + words{"--journal", data / "journal"}, seed, 2};
   std::uint64_t lines = 0;
   {
     pipe_pair pipe;
     const standard_input_from input{pipe.out()};
-    line_writer writer{pipe, data / "lines"};
+    std::jthread writer{
+        [&](const std::stop_token& stop) { lines = write_lines(stop, pipe, data / "lines"); }};
     REQUIRE(x.kill_often()); // there is always one more line
-    writer.stop();
+    writer.request_stop();
     x.run_to_end();
-    lines = writer.count();
+    writer.join();
   }
   REQUIRE(lines > 48 * kills);
-  const standard_input_from_file all{data / "lines"};
+  x.bench.input = data / "lines";
   const auto order = x.bench.order(job, 1, data / "order");
   std::set<std::string> ids;
   for (const auto& [step, rows] : order)

@@ -5,15 +5,9 @@
 #include "actors/cluster/member.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/cluster_facts.hpp"
+#include "tests/support/standard.hpp"
 
 #include <caf/send.hpp>
-
-#include <array>
-#include <atomic>
-#include <chrono>
-#include <cstdint>
-#include <memory>
-#include <string>
 
 // Nodes and ranks within a test's process, with a network between them.
 

@@ -2,24 +2,15 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/json_members.hpp"
 #include "tests/support/places.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <nlohmann/json.hpp>
 #include <xxhash.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <map>
-#include <sstream>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 // Runs the leat command and reads its output as a user's script would. Nothing here calls leat's
 // own code, so that the two cannot be wrong in the same way.
@@ -33,6 +24,16 @@ inline words operator+(words a, const words& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
+
+/// The words of a command line, without quotes.
+inline words words_of(const std::string& line) {
+  std::istringstream in{line};
+  return {std::istream_iterator<std::string>{in}, {}};
+}
+
+inline const words policy_names{"on_demand", "round_robin", "by_lane"};
+
+inline constexpr std::array fault_names{"lost", "repeated", "moved", "changed", "extra"};
 
 struct outcome {
   int code;
@@ -193,6 +194,20 @@ public:
     return x.output;
   }
 
+  /// Runs a command that must end with this code, and whose errors must have all these parts.
+  outcome says(const words& arguments, int code, const words& parts = {},
+               const std::string& before = "") const {
+    auto x = leat(arguments, before);
+    CAPTURE(arguments, x.output, x.errors);
+    REQUIRE(x.code == code);
+    REQUIRE((code != 2 || x.output.empty()));
+    for (const auto& part : parts) {
+      CAPTURE(part);
+      REQUIRE(contains(x.errors, part));
+    }
+    return x;
+  }
+
   /// Runs a command with --json; returns the only line of its output.
   json ask(const words& arguments) const {
     auto lines = json_lines(succeed(arguments + words{"--json"}));
@@ -220,11 +235,47 @@ public:
     auto lines = json_lines(x.output);
     REQUIRE(lines.size() == 1);
     std::uint64_t faults = 0;
-    for (const auto* kind : {"lost", "repeated", "moved", "changed", "extra"})
+    for (const auto* kind : fault_names)
       faults += lines[0].at(kind).get<std::uint64_t>();
     REQUIRE(x.code == (faults == 0 ? 0 : 1));
     return lines[0];
   }
+
+  /// The same for logs without a fault.
+  json verify_good(const words& order_and_logs) const {
+    auto report = verify(order_and_logs);
+    CAPTURE(report);
+    for (const auto* kind : fault_names)
+      REQUIRE(report.at(kind) == 0);
+    return report;
+  }
+
+  /// The step from which a resume would continue, as `inspect` says; the beginning if there is no
+  /// set.
+  step_key next_step(const std::string& directory) const {
+    const auto x = leat({"inspect", directory, "--json"});
+    if (x.code == 1)
+      return {0, 0};
+    REQUIRE(x.code == 0);
+    const auto state = json_lines(x.output).at(0);
+    return {state["epoch"], state["step"]};
+  }
+
+  /// A text in which DIR stands for the directory of this bench.
+  std::string filled_in(std::string text) const {
+    for (auto dir = text.find("DIR"); dir != std::string::npos; dir = text.find("DIR"))
+      text.replace(dir, 3, at.path());
+    return text;
+  }
+
+  /// Writes such a text to a file. Returns the file's path.
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream{at / name, std::ios::binary} << filled_in(text);
+    return at / name;
+  }
+
+  /// Options for a job with this pipeline.
+  words pipeline(const std::string& text) const { return {"--pipeline", write("job.leat", text)}; }
 
   void make_photos(const std::string& directory, std::uint64_t samples,
                    std::uint64_t shards) const {

@@ -3,12 +3,6 @@
 #include "tests/support/command.hpp"
 #include "tests/support/places.hpp"
 
-#include <chrono>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <thread>
-
 namespace leat::test {
 
 /// `leat coordinator` as a process.

@@ -1,15 +1,14 @@
 #pragma once
 
 #include "messages/fwd.hpp"
+#include "tests/support/standard.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 #include <caf/atom.hpp>
+#include <caf/exit_reason.hpp>
 #include <caf/scheduler/test_coordinator.hpp>
-
-#include <cstddef>
-#include <random>
-#include <utility>
+#include <caf/send.hpp>
 
 namespace leat {
 

@@ -5,22 +5,9 @@
 #include "tests/support/actor_state.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/deterministic_system.hpp"
+#include "tests/support/drawn.hpp"
 #include "tests/support/small_job.hpp"
-
-#include <caf/exit_reason.hpp>
-#include <caf/send.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <random>
-#include <utility>
-#include <vector>
+#include "tests/support/standard.hpp"
 
 namespace leat {
 
@@ -35,6 +22,38 @@ struct driven_options {
   /// it.
   std::function<worker_drill(std::size_t number, std::size_t made)> drill = {};
 };
+
+inline std::ostream& operator<<(std::ostream& to, const driven_options& x) {
+  return to << "policy " << static_cast<int>(x.policy) << ", " << x.workers << " workers, "
+            << x.slots << " slots";
+}
+
+/// The drill of a worker that dies at a position, if `which` says so.
+template <class Which>
+auto dies_at(std::uint64_t position, Which which) {
+  return [position, which](std::size_t number, std::size_t made) {
+    return which(number, made) ? worker_drill{.die_at = position} : worker_drill{};
+  };
+}
+
+/// Any policy, so many workers at most, and one to four slots.
+inline driven_options any_options(std::mt19937_64& chance, std::size_t most_workers) {
+  return {.policy = all_policies[chance() % 3],
+          .workers = 1 + chance() % most_workers,
+          .slots = 1 + chance() % 4};
+}
+
+/// Calls `each` with the chance of every seed that is drawn.
+template <class Each>
+void for_seeds(std::uint64_t seeds, Each each) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    if (!test::is_drawn(seed))
+      continue;
+    CAPTURE(seed);
+    std::mt19937_64 chance{seed};
+    each(chance);
+  }
+}
 
 /// A job under the deterministic scheduler, in which the test drives every message.
 class driven_job {
@@ -215,6 +234,15 @@ struct driven_fixture {
     return n;
   }
 
+  void run_in_all_shapes() {
+    for (const auto policy : all_policies)
+      for (const std::size_t workers : {1, 2, 3, 9})
+        for (const std::size_t slots : {1, 2, 5}) {
+          CAPTURE(static_cast<int>(policy), workers, slots);
+          length({.policy = policy, .workers = workers, .slots = slots});
+        }
+  }
+
   /// Runs messages and gives back slots in random order, and calls `disturb` before each message.
   /// Gives up on a job that makes no progress.
   void run_in_any_order(
@@ -238,20 +266,63 @@ struct driven_fixture {
     });
   }
 
-  /// Runs the job again for each of its messages, with `disturb` before that message.
-  void disturb_everywhere(const driven_options& options,
-                          const std::function<void(driven_job&)>& disturb) {
+  /// Runs the job again for each of its messages, and calls `each` before that message.
+  template <class Each>
+  void at_every_message(const driven_options& options, Each each) {
     const auto messages = length(options);
     REQUIRE(messages > 20);
     for (std::size_t at = 0; at < messages; ++at) {
-      CAPTURE(static_cast<int>(options.policy), options.workers, at);
+      CAPTURE(options, at);
       auto x = start(options);
       for (std::size_t i = 0; i < at; ++i)
         x.step();
+      each(x, at);
+    }
+  }
+
+  /// The same, and the job must not show that `disturb` was called.
+  void disturb_everywhere(const driven_options& options,
+                          const std::function<void(driven_job&)>& disturb) {
+    at_every_message(options, [&](driven_job& x, std::size_t) {
       disturb(x);
       x.finish();
       check(x);
-    }
+    });
+  }
+
+  void kill_all_everywhere(const driven_options& options) {
+    disturb_everywhere(options, [](driven_job& x) {
+      for (std::size_t i = x.workers().size(); i > 0; --i)
+        x.kill(i - 1);
+    });
+  }
+
+  /// A job that ends amid its messages leaves nothing.
+  void shut_down_everywhere(const driven_options& options) {
+    at_every_message(options, [&](driven_job& x, std::size_t) { check_end(x); });
+  }
+
+  /// Leaves the first of two epochs at every message. What was handed over of it is what is due,
+  /// and then comes the second. Returns how many batches of the first there were.
+  std::set<std::size_t> leave_epoch_everywhere(const driven_options& options) {
+    std::set<std::size_t> begun;
+    const auto second = std::find_if(expected.begin(), expected.end(),
+                                     [](const finished_batch& x) { return x.epoch == 1; });
+    if (second == expected.end())
+      return begun;
+    at_every_message(options, [&](driven_job& x, std::size_t) {
+      x.begin_epoch(1);
+      x.finish();
+      REQUIRE(x.over());
+      const auto& got = x.results();
+      const auto due = static_cast<std::ptrdiff_t>(expected.end() - second);
+      REQUIRE(std::ssize(got) >= due);
+      REQUIRE(std::equal(second, expected.end(), got.end() - due));
+      REQUIRE(std::equal(got.begin(), got.end() - due, expected.begin()));
+      begun.insert(got.size() - static_cast<std::size_t>(due));
+      check_end(x);
+    });
+    return begun;
   }
 };
 

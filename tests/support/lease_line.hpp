@@ -1,12 +1,8 @@
 #pragma once
 
-#include <leat/leat.hpp>
+#include "tests/support/standard.hpp"
 
-#include <condition_variable>
-#include <cstddef>
-#include <deque>
-#include <mutex>
-#include <utility>
+#include <leat/leat.hpp>
 
 namespace leat {
 

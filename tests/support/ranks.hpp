@@ -2,18 +2,9 @@
 
 #include "runtime/base/threads/mutex.hpp"
 #include "tests/support/job.hpp"
+#include "tests/support/standard.hpp"
 
 #include <leat/leat.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 namespace leat {
 
@@ -72,10 +63,10 @@ struct rank_run {
 
 /// Runs all ranks of a job, each in a thread of its own, up to its end or for a number of steps.
 /// `begin` prepares each loader; `before` is called before each next(), with the steps so far.
-inline std::vector<rank_run> run_ranks(
-    const pipeline& data, loader_options options, std::uint64_t world_size,
-    const std::function<void(loader&)>& begin = [](loader&) {}, std::size_t most = SIZE_MAX,
-    const std::function<void(loader&, std::size_t)>& before = [](loader&, std::size_t) {}) {
+inline std::vector<rank_run>
+run_ranks(const pipeline& data, loader_options options, std::uint64_t world_size,
+          const std::function<void(loader&)>& begin = {}, std::size_t most = SIZE_MAX,
+          const std::function<void(loader&, std::size_t)>& before = {}) {
   all_gather gather{world_size};
   std::vector<rank_run> runs(world_size);
   const auto run = [&](std::uint64_t rank) {
@@ -89,9 +80,11 @@ inline std::vector<rank_run> run_ranks(
     };
     try {
       loader x{data, own};
-      begin(x);
+      if (begin)
+        begin(x);
       while (result.steps.size() < most) {
-        before(x, result.steps.size());
+        if (before)
+          before(x, result.steps.size());
         const auto batch = x.next();
         if (!batch)
           break;

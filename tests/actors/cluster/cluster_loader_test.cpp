@@ -1,21 +1,12 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/drain.hpp"
+#include "tests/support/heard_notices.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
 
 #include <leat/functions.hpp>
 #include <leat/loader.hpp>
-#include <leat/notice.hpp>
 #include <leat/snapshot.hpp>
 #include <leat/sources.hpp>
-
-#include <atomic>
-#include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <memory>
-#include <string>
-#include <thread>
-#include <vector>
 
 namespace leat::cluster_loader_test {
 
@@ -57,14 +48,8 @@ hash128 train(loader& x, const std::string& sets) {
 
 hash128 digest_alone() {
   loader x{data(), {.workers = 1, .epochs = 2}};
-  while (x.next())
-    ;
+  drain(x);
   return x.position().digest;
-}
-
-bool has_text(const error& problem, const char* text) {
-  CAPTURE(problem.what());
-  return std::string{problem.what()}.find(text) != std::string::npos;
 }
 
 } // namespace
@@ -133,10 +118,8 @@ TEST_CASE("a process has one loader of a job at a time") {
   first->restore(in.sets());
   CHECK(first->next());
   loader second{data(), in.options()};
-  const auto problem = problem_of([&] { second.restore(in.sets()); });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::invalid_argument);
-  CHECK(has_text(*problem, "a second loader of the job"));
+  check_refusal([&] { second.restore(in.sets()); }, errc::invalid_argument,
+                {"a second loader of the job"});
   CHECK(first->next());
   first = nullptr;
   second.restore(in.sets());
@@ -150,31 +133,22 @@ TEST_CASE("a batch of a loader outside the cluster is not saved in it") {
   x.restore(in.sets());
   const auto mine = x.next();
   const auto seen = validate.next();
-  const auto problem = problem_of([&] { x.save(in.sets(), *seen); });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::invalid_argument);
-  CHECK(has_text(*problem, "of another loader"));
+  check_refusal([&] { x.save(in.sets(), *seen); }, errc::invalid_argument, {"of another loader"});
   x.save(in.sets(), *mine);
   x.wait_saved();
 }
 
 TEST_CASE("the end of a loader of a cluster tells that its last set was not stored") {
   const small_cluster in;
-  std::string told;
-  set_notice_handler([&](const std::string& text) {
-    if (text.find("not saved") != std::string::npos)
-      told += text;
-  });
+  heard_notices heard;
   {
     loader x{data(), in.options(0)};
     x.restore(in.sets());
-    while (x.next())
-      ;
+    drain(x);
     std::ofstream{in.sets()} << "no directory";
     x.save(in.sets());
   }
-  set_notice_handler({});
-  CHECK(told.find("a snapshot was not saved: ") != std::string::npos);
+  heard.wait("a snapshot was not saved: ");
 }
 
 TEST_CASE("a wait for ranks that never come is interrupted, and ends in time") {
@@ -190,10 +164,7 @@ TEST_CASE("a wait for ranks that never come is interrupted, and ends in time") {
   SECTION("by the time that it may take") {
     options.cluster->join_within = 300ms;
     loader x{data(), options};
-    const auto problem = problem_of([&] { x.join(); });
-    REQUIRE(problem);
-    CHECK(problem->code() == errc::cluster);
-    CHECK(has_text(*problem, "no seat within"));
+    check_refusal([&] { x.join(); }, errc::cluster, {"no seat within"});
   }
 }
 
@@ -210,16 +181,11 @@ TEST_CASE(
   const auto state = options.cluster->state_directory;
   std::filesystem::rename(state, state + ".gone");
   std::ofstream{state} << "no directory";
-  const auto problem = problem_of([&] {
-    while (x.next())
-      ;
-  });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::cluster);
+  const auto problem = check_refusal([&] { drain(x); }, errc::cluster);
+  CAPTURE(problem.what());
   // Which of the two is seen first depends on when the last word came.
-  const bool is_told = has_text(*problem, "has let no rank go on")
-                       || has_text(*problem, "no word from the coordinator for 4 s");
-  CHECK(is_told);
+  CHECK((says(problem, "has let no rank go on")
+         || says(problem, "no word from the coordinator for 4 s")));
 }
 
 TEST_CASE("what would move one rank alone is refused in a cluster") {

@@ -1,14 +1,11 @@
 #include "actors/caf/fresh_number.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/standard.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <deque>
-#include <vector>
 
 namespace leat::fresh_number_test {
 namespace {

@@ -1,4 +1,5 @@
 #include "tests/support/catch.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/loader.hpp>
@@ -7,11 +8,6 @@
 
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <chrono>
-#include <cstdint>
-#include <exception>
-#include <string>
 
 namespace leat::held_batch_test {
 

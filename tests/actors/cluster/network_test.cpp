@@ -1,19 +1,8 @@
 #include "actors/caf/wire.hpp"
 #include "actors/cluster/listening_coordinator.hpp"
-#include "runtime/snapshot/job_file.hpp"
 #include "tests/support/cluster_nodes.hpp"
-#include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
 
 #include <caf/io/middleman.hpp>
-#include <caf/send.hpp>
-
-#include <chrono>
-#include <memory>
-#include <optional>
-#include <string>
-#include <thread>
-#include <utility>
 
 namespace leat::network_test {
 
@@ -27,6 +16,10 @@ using test::short_times;
 namespace {
 
 using std::chrono::steady_clock;
+
+bool has_seat(const member& x) {
+  return x.term() == 1;
+}
 
 /// The coordinator on node 0, at a port that the system chooses.
 struct lead_on_node {
@@ -68,29 +61,6 @@ struct lead_on_node {
 
 } // namespace
 
-TEST_CASE("ranks on nodes of their own get their seats, store a set and end the job") {
-  const test::temporary_directory sets;
-  const lead_on_node lead;
-  rank_process a{1, hello_for(1, 0, 2), lead.port};
-  rank_process b{2, hello_for(2, 1, 2), lead.port};
-  const auto has_seat = [](const member& x) { return x.term() == 1; };
-  REQUIRE(a.becomes(has_seat));
-  REQUIRE(b.becomes(has_seat));
-  for (auto* x : {&a, &b})
-    x->place->state([&](member& to) {
-      to.want(sets.path(), {});
-      to.begin({0, 0}, 0);
-      to.save({1, 0},
-              std::make_shared<const std::string>(test::part_of(x == &a ? 0 : 1, 2, {1, 0})));
-      to.finish();
-    });
-  CHECK(a.becomes(&member::is_over));
-  CHECK(b.becomes(&member::is_over));
-  const job_file_reader file{sets.path(), {1, 0, 2}};
-  CHECK(file.part(0).rank == 0);
-  CHECK(file.part(1).rank == 1);
-}
-
 TEST_CASE("a rank that begins before its coordinator finds it later") {
   std::uint16_t port = 0;
   {
@@ -100,15 +70,15 @@ TEST_CASE("a rank that begins before its coordinator finds it later") {
   rank_process a{1, hello_for(1, 0, 1), port};
   REQUIRE(a.becomes([](const member& x) { return !x.no_connection().empty(); }));
   const lead_on_node lead{port};
-  CHECK(a.becomes([](const member& x) { return x.term() == 1; }));
+  CHECK(a.becomes(has_seat));
 }
 
 TEST_CASE("a failure reaches the other ranks") {
   const lead_on_node lead;
   rank_process a{1, hello_for(1, 0, 2), lead.port};
   rank_process b{2, hello_for(2, 1, 2), lead.port};
-  REQUIRE(a.becomes([](const member& x) { return x.term() == 1; }));
-  REQUIRE(b.becomes([](const member& x) { return x.term() == 1; }));
+  REQUIRE(a.becomes(has_seat));
+  REQUIRE(b.becomes(has_seat));
   a.place->state([](member& x) { x.fail("a bad sample"); });
   CHECK(b.becomes([](const member& x) { return x.failure() == "rank 0: a bad sample"; }));
 }
@@ -120,17 +90,7 @@ TEST_CASE("a state directory that cannot be written holds the job up, and no mor
   CHECK_FALSE(
       a.place->wait_until([](const member& x) { return x.term() > 0; }, steady_clock::now() + 1s));
   lead.memory->is_broken = false;
-  CHECK(a.place->wait_until([](const member& x) { return x.term() == 1; },
-                            steady_clock::now() + 20s));
-}
-
-TEST_CASE("a process with another token never gets a seat, and is not answered") {
-  const lead_on_node lead;
-  auto hello = hello_for(1, 0, 1);
-  hello.token = "guess";
-  rank_process a{1, hello, lead.port};
-  CHECK_FALSE(a.place->wait_until([](const member& x) { return x.heard().has_value(); },
-                                  steady_clock::now() + 1s));
+  CHECK(a.place->wait_until(has_seat, steady_clock::now() + 20s));
 }
 
 TEST_CASE("the coordinator's own process needs no connection") {
@@ -143,22 +103,10 @@ TEST_CASE("the coordinator's own process needs no connection") {
       member_shell,
       member_config{.place = place, .local = lead.lead->handle(), .beat = short_times().beat},
       gate_token{lives});
-  CHECK(
-      place->wait_until([](const member& x) { return x.term() == 1; }, steady_clock::now() + 20s));
+  CHECK(place->wait_until(has_seat, steady_clock::now() + 20s));
   caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
   handle = nullptr;
   CHECK(lives->wait_for_none(10s));
-}
-
-TEST_CASE("a coordinator without ranks ends for a newer one, and where its job is over already") {
-  lead_on_node first;
-  const lead_on_node second{0, first.memory};
-  CHECK(first.wait_for_end() == coordinator_end::superseded);
-
-  auto over = std::make_shared<kept_in_memory>();
-  over->write_state(over->begin_life(), encode(coordinator_state{.phase = job_phase::over}));
-  lead_on_node late{0, over};
-  CHECK(late.wait_for_end() == coordinator_end::job_over);
 }
 
 TEST_CASE("a coordinator that cannot go on says so, and its ranks find the next one") {
@@ -166,7 +114,7 @@ TEST_CASE("a coordinator that cannot go on says so, and its ranks find the next 
   const auto memory = std::make_shared<kept_in_memory>();
   std::optional<lead_on_node> first{std::in_place, std::uint16_t{0}, memory};
   rank_process a{1, hello_for(1, 0, 1), first->port};
-  REQUIRE(a.becomes([](const member& x) { return x.term() == 1; }));
+  REQUIRE(a.becomes(has_seat));
   memory->has_no_memory = true;
   CHECK(first->wait_for_end() == coordinator_end::broken);
   memory->has_no_memory = false;
@@ -198,18 +146,9 @@ TEST_CASE("a rank whose coordinator says nothing any more looks for another one"
   rank_process a{1, hello_for(1, 0, 1), *port};
   std::this_thread::sleep_for(300ms); // it is connected
   *a.port = lead.port;
-  CHECK(a.becomes([](const member& x) { return x.term() == 1; }));
+  CHECK(a.becomes(has_seat));
   (void)on.middleman().unpublish(handle, *port);
   caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
-}
-
-TEST_CASE("a coordinator that finds its port taken begins no life") {
-  const lead_on_node first;
-  const auto memory = std::make_shared<kept_in_memory>();
-  const auto problem = problem_of([&] { const lead_on_node second{first.port, memory}; });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::io);
-  CHECK(memory->newest_life() == 0);
 }
 
 } // namespace leat::network_test

@@ -32,7 +32,6 @@ TEST_CASE("what the trainer notes is said with the next beat, in the seat that i
   REQUIRE(x.look(&member::term) == 1);
   const auto let_go = x.look([](const member& of) { return of.hello().who.let_go; });
   x.state([](member& to) { to.begin({0, 0}, 0); });
-
   const auto version = x.version();
   x.note(1, let_go, {.saves_from = {2, 3}, .global_step = 8, .rows = 50});
   x.note(1, let_go, {.saves_from = {2, 4}, .global_step = 9, .rows = 60});
@@ -40,7 +39,6 @@ TEST_CASE("what the trainer notes is said with the next beat, in the seat that i
   auto told = next_beat(x, now, times.beat);
   CHECK(told.saves_from == job_position{2, 4});
   CHECK(told.global_step == 9);
-
   x.note(1, let_go + 1, {.saves_from = {3, 0}, .global_step = 10});
   told = next_beat(x, now, times.beat);
   CHECK(told.global_step == 9);

@@ -1,10 +1,7 @@
 #include "tests/support/catch.hpp"
+#include "tests/support/standard.hpp"
 
 #include "tools/leat/bound.hpp"
-
-#include <chrono>
-#include <string>
-#include <vector>
 
 namespace leat::command::bound_test {
 namespace {

@@ -1,9 +1,9 @@
 #include "runtime/pipeline/operator_node.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
 
-#include <leat/error.hpp>
 #include <leat/sources.hpp>
 
 #include "tools/leat/data_arguments.hpp"
@@ -13,33 +13,24 @@
 #include "tools/leat/run_options.hpp"
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
-#include <fstream>
-#include <string>
-#include <vector>
-
 namespace leat::command_options_test {
 
 using namespace leat::command;
 
 namespace {
 
-/// Parses a command line of `leat run`. CLI11 takes the arguments from the back.
-run_options parsed(std::vector<std::string> arguments) {
+/// Parses a command line of `leat run`.
+run_options parsed(const std::string& line) {
   CLI::App app;
   run_options x;
   add_run_options(app, x);
-  std::reverse(arguments.begin(), arguments.end());
-  app.parse(arguments);
+  app.parse(line);
   return x;
 }
 
-training_settings settings(const std::vector<std::string>& arguments, std::size_t cores = 8) {
-  return settings_of(parsed(arguments), cores);
-}
-
-std::optional<errc> refusal(const std::vector<std::string>& data) {
-  return code_of([&] { data_pipeline({.data = data}); });
+/// What it means on a machine with eight cores.
+training_settings settings(const std::string& line) {
+  return settings_of(parsed(line), 8);
 }
 
 } // namespace
@@ -49,10 +40,6 @@ TEST_CASE("numbers: decimal digits only, below 2^64") {
   REQUIRE(parse_number("18446744073709551615") == UINT64_MAX);
   for (const char* text : {"", "-1", "+1", " 1", "1 ", "1e3", "0x10", "18446744073709551616", "a"})
     REQUIRE_FALSE(parse_number(text));
-}
-
-TEST_CASE("data arguments: no data is refused") {
-  REQUIRE(refusal({}) == errc::invalid_argument);
 }
 
 TEST_CASE("data arguments: counts, folders and shards are distinguished") {
@@ -95,20 +82,24 @@ TEST_CASE("data arguments: a count has 8 bytes a record, or as many as it says")
                 == data_pipeline({.data = {"count:1000:9"}}));
 }
 
-TEST_CASE("data arguments: malformed counts are bad usage") {
-  for (const char* text : {"count:", "count:x", "count:0", "count:5:0", "count:5:", "count:5:6:7",
-                           "count:-5", "count:1e6"}) {
-    CAPTURE(text);
-    REQUIRE(refusal({text}) == errc::invalid_argument);
-  }
-}
-
-TEST_CASE("data arguments: kinds do not mix, and there is one folder or count") {
+TEST_CASE("data arguments: no data, malformed counts, mixed kinds and two folders are bad usage") {
   test::temporary_directory at;
-  REQUIRE(refusal({"count:5", "a.tar"}) == errc::invalid_argument);
-  REQUIRE(refusal({"a.tar", at.path()}) == errc::invalid_argument);
-  REQUIRE(refusal({"count:5", "count:6"}) == errc::invalid_argument);
-  REQUIRE(refusal({at.path(), at.path()}) == errc::invalid_argument);
+  for (const auto& data : std::vector<std::vector<std::string>>{{},
+                                                                {"count:"},
+                                                                {"count:x"},
+                                                                {"count:0"},
+                                                                {"count:5:0"},
+                                                                {"count:5:"},
+                                                                {"count:5:6:7"},
+                                                                {"count:-5"},
+                                                                {"count:1e6"},
+                                                                {"count:5", "a.tar"},
+                                                                {"a.tar", at.path()},
+                                                                {"count:5", "count:6"},
+                                                                {at.path(), at.path()}}) {
+    CAPTURE(data);
+    REQUIRE(code_of([&] { data_pipeline({.data = data}); }) == errc::invalid_argument);
+  }
 }
 
 TEST_CASE("data arguments: virtual records are not images") {
@@ -116,7 +107,7 @@ TEST_CASE("data arguments: virtual records are not images") {
 }
 
 TEST_CASE("run options: the defaults are those of the manual") {
-  auto x = parsed({"count:5"});
+  auto x = parsed("count:5");
   REQUIRE(x.order.seed == 0);
   REQUIRE(x.order.epoch == 0);
   REQUIRE(x.order.global_batch == 64);
@@ -138,44 +129,45 @@ TEST_CASE("run options: the defaults are those of the manual") {
 }
 
 TEST_CASE("run options: cores are shared by the ranks of a process") {
-  REQUIRE(settings({"count:5", "--workers", "auto"}).loader.workers == automatic);
-  // A fault that names a worker requires that it stays.
-  const auto workers_of = [](std::vector<std::string> ranks) {
-    ranks.insert(ranks.begin(), {"count:5", "--fault", "slow:0,1"});
-    return settings(ranks).loader.workers;
+  const auto workers_of = [](const std::string& options) {
+    return settings("count:5 " + options).loader.workers;
   };
-  REQUIRE(workers_of({"--world-size", "3"}) == 2);
-  REQUIRE(workers_of({"--world-size", "30"}) == 1);
-  REQUIRE(workers_of({"--world-size", "3", "--rank", "1"}) == 8);
-  REQUIRE(settings({"count:5", "--fault", "throw:3"}).loader.workers == automatic);
-  REQUIRE(settings({"count:5", "--workers", "0"}).loader.workers == 0);
+  REQUIRE(workers_of("--workers auto") == automatic);
+  // A fault that names a worker requires that it stays.
+  REQUIRE(workers_of("--fault slow:0,1 --world-size 3") == 2);
+  REQUIRE(workers_of("--fault slow:0,1 --world-size 30") == 1);
+  REQUIRE(workers_of("--fault slow:0,1 --world-size 3 --rank 1") == 8);
+  REQUIRE(workers_of("--fault throw:3") == automatic);
+  REQUIRE(workers_of("--workers 0") == 0);
 }
 
 TEST_CASE("run options: without a rank all ranks run here, with one only that rank") {
-  REQUIRE(settings({"count:5", "--world-size", "3"}).ranks == 3);
-  auto one = settings({"count:5", "--world-size", "3", "--rank", "2"});
+  REQUIRE(settings("count:5 --world-size 3").ranks == 3);
+  auto one = settings("count:5 --world-size 3 --rank 2");
   REQUIRE(one.ranks == 1);
   REQUIRE(one.loader.rank == 2);
 }
 
 TEST_CASE("run options: an epoch to begin with moves the end of the job") {
-  auto s = settings({"count:5", "--epoch", "3", "--epochs", "2"});
+  auto s = settings("count:5 --epoch 3 --epochs 2");
   REQUIRE(s.first_epoch == 3);
   REQUIRE(s.loader.epochs == 5);
 }
 
-TEST_CASE("run options: a log has pixel hashes, and a log of bad samples beside it") {
-  auto s = settings({"count:5", "--log", "x/log"});
+TEST_CASE(
+    "run options: a log has pixel hashes, and a log of bad samples beside it if it is a file") {
+  auto s = settings("count:5 --log x/log");
   REQUIRE(s.loader.hash_pixels);
   REQUIRE(s.loader.bad_sample_log == "x/log.bad");
-  REQUIRE(settings({"count:5", "--log", "a", "--bad-log", "b"}).loader.bad_sample_log == "b");
+  REQUIRE(settings("count:5 --log a --bad-log b").loader.bad_sample_log == "b");
+  REQUIRE(settings("count:5 --log /dev/null").loader.bad_sample_log.empty());
+  REQUIRE(settings("count:5 --log /dev/stdout").loader.bad_sample_log.empty());
 }
 
 TEST_CASE("run options: options that may be repeated take one value each") {
-  auto s = settings({"--resize", "9:2",      "--resize", "4:3",     "--fault",  "slow:1,50",
-                     "--fault",  "throw:7",  "--fault",  "die:2,8", "--fault",  "die:0,9",
-                     "--fault",  "slow:0,3", "--fault",  "throw:6", "--resume", "--snapshot-dir",
-                     "d",        "--allow",  "names",    "count:5"});
+  auto s = settings("--resize 9:2 --resize 4:3 --fault slow:1,50 --fault throw:7 --fault die:2,8 "
+                    "--fault die:0,9 --fault slow:0,3 --fault throw:6 --resume --snapshot-dir d "
+                    "--allow names count:5");
   REQUIRE(s.resizes.size() == 2);
   REQUIRE(s.resizes[0].step == 4);
   REQUIRE(s.resizes[0].workers == 3);
@@ -194,147 +186,124 @@ TEST_CASE("run options: options that may be repeated take one value each") {
 }
 
 TEST_CASE("run options: weights are a step of the job and a number per input") {
-  const auto s = settings({"--weights", "9:0.5,2", "--weights", "4:1e3", "count:5"});
+  const auto s = settings("--weights 9:0.5,2 --weights 4:1e3 count:5");
   REQUIRE(s.weights.size() == 2);
   CHECK(s.weights[0].step == 9);
   CHECK(s.weights[0].weights == std::vector<double>{0.5, 2});
   CHECK(s.weights[1].weights == std::vector<double>{1000});
   for (const char* text : {"9", ":1", "9:", "9:1,", "9:a", "-9:1", "9:1:2", "9: 1"}) {
     CAPTURE(text);
-    CHECK(code_of([&] { settings({"--weights", text, "count:5"}); }) == errc::invalid_argument);
+    CHECK(code_of([&] { settings(std::string{"count:5 --weights '"} + text + "'"); })
+          == errc::invalid_argument);
   }
 }
 
 TEST_CASE("run options: a failure of a worker that there is not is refused") {
-  const auto refused = [](std::vector<std::string> line) {
-    line.insert(line.begin(), "count:5");
-    return code_of([&] { settings(line); }) == errc::invalid_argument;
+  const auto refused = [](const std::string& options) {
+    return code_of([&] { settings("count:5 " + options); }) == errc::invalid_argument;
   };
-  CHECK(refused({"--workers", "2", "--fault", "die:2,5"}));
-  CHECK(refused({"--workers", "2", "--fault", "slow:99,5"}));
-  CHECK(refused({"--workers", "2", "--resize", "4:3", "--fault", "die:3,5"}));
-  CHECK_FALSE(refused({"--workers", "2", "--resize", "4:3", "--fault", "die:2,5"}));
-  CHECK_FALSE(refused({"--workers", "0", "--fault", "slow:0,1"}));
+  CHECK(refused("--workers 2 --fault die:2,5"));
+  CHECK(refused("--workers 2 --fault slow:99,5"));
+  CHECK(refused("--workers 2 --resize 4:3 --fault die:3,5"));
+  CHECK_FALSE(refused("--workers 2 --resize 4:3 --fault die:2,5"));
+  CHECK_FALSE(refused("--workers 0 --fault slow:0,1"));
 }
 
 TEST_CASE("run options: so many ranks are not for one process") {
-  CHECK(code_of([] { settings({"count:5", "--world-size", "1025"}); }) == errc::invalid_argument);
-  CHECK(settings({"count:5", "--world-size", "1024"}).ranks == 1024);
-  CHECK(settings({"count:5", "--world-size", "100000", "--rank", "7"}).ranks == 1);
-}
-
-TEST_CASE("run options: bad samples are listed beside a log that is a file, else nowhere") {
-  CHECK(settings({"count:5", "--log", "/dev/null"}).loader.bad_sample_log.empty());
-  CHECK(settings({"count:5", "--log", "/dev/stdout"}).loader.bad_sample_log.empty());
+  CHECK(code_of([] { settings("count:5 --world-size 1025"); }) == errc::invalid_argument);
+  CHECK(settings("count:5 --world-size 1024").ranks == 1024);
+  CHECK(settings("count:5 --world-size 100000 --rank 7").ranks == 1);
 }
 
 TEST_CASE("run options: names and numbers that make no sense are refused") {
-  for (const auto& option :
-       std::vector<std::vector<std::string>>{{"--seed", "-1"},
-                                             {"--seed", "1.5"},
-                                             {"--global-batch", "0"},
-                                             {"--epochs", "0"},
-                                             {"--window", "0"},
-                                             {"--snapshot-every", "0"},
-                                             {"--world-size", "0"},
-                                             {"--steps", "0"},
-                                             {"--epoch", "18446744073709551615"},
-                                             {"--epoch", "18446744073709551615"},
-                                             {"--shuffle", "half"},
-                                             {"--end", "never"},
-                                             {"--dispatch", "random"},
-                                             {"--transform", "x"},
-                                             {"--bad-sample", "ignore"},
-                                             {"--no-such-option"}}) {
-    CAPTURE(option.front());
-    std::vector<std::string> line{"count:5"};
-    line.insert(line.end(), option.begin(), option.end());
+  for (const auto* line : {"count:5 --seed -1",
+                           "count:5 --seed 1.5",
+                           "count:5 --global-batch 0",
+                           "count:5 --epochs 0",
+                           "count:5 --window 0",
+                           "count:5 --snapshot-every 0",
+                           "count:5 --world-size 0",
+                           "count:5 --steps 0",
+                           "count:5 --epoch 18446744073709551615",
+                           "count:5 --shuffle half",
+                           "count:5 --end never",
+                           "count:5 --dispatch random",
+                           "count:5 --transform x",
+                           "count:5 --bad-sample ignore",
+                           "count:5 --no-such-option",
+                           "--pipeline file --seed 2",
+                           "--pipeline file --global-batch 2",
+                           "--pipeline file --lanes 2",
+                           "--pipeline file --window 2",
+                           "count:5 --pipeline file"}) {
+    CAPTURE(line);
     REQUIRE_THROWS_AS(parsed(line), CLI::ParseError);
   }
-  for (const char* option : {"--seed", "--global-batch", "--lanes", "--window"})
-    REQUIRE_THROWS_AS(parsed({"--pipeline", "file", option, "2"}), CLI::ParseError);
-  REQUIRE_THROWS_AS(parsed({"count:5", "--pipeline", "file"}), CLI::ParseError);
 }
 
-/// The outcome for the length of `leat run` with these options.
-std::optional<errc> length_refusal(std::vector<std::string> line) {
-  line.insert(line.begin(), "count:5");
+/// The outcome for the length of `leat run` with this line.
+std::optional<errc> length_refusal(const std::string& line) {
   const auto x = parsed(line);
   return code_of([&] { check_length(x, job_pipeline(x.order, x.maps)); });
 }
 
 TEST_CASE("run options: a job of one endless epoch has steps, and no epochs") {
-  REQUIRE(length_refusal({"--end", "cycle"}) == errc::invalid_argument);
-  REQUIRE(length_refusal({"--end", "cycle", "--steps", "3"}) == std::nullopt);
-  REQUIRE(length_refusal({"--end", "cycle", "--epochs", "1"}) == errc::invalid_argument);
-  REQUIRE(length_refusal({"--end", "cycle", "--epochs", "1", "--steps", "3"})
-          == errc::invalid_argument);
-  for (const char* end : {"auto", "drop", "mask"}) {
-    REQUIRE(length_refusal({"--end", end}) == std::nullopt);
-    REQUIRE(length_refusal({"--end", end, "--epochs", "2", "--steps", "3"}) == std::nullopt);
+  REQUIRE(length_refusal("count:5 --end cycle") == errc::invalid_argument);
+  REQUIRE(length_refusal("count:5 --end cycle --steps 3") == std::nullopt);
+  REQUIRE(length_refusal("count:5 --end cycle --epochs 1") == errc::invalid_argument);
+  REQUIRE(length_refusal("count:5 --end cycle --epochs 1 --steps 3") == errc::invalid_argument);
+  for (const std::string end : {"auto", "drop", "mask"}) {
+    REQUIRE(length_refusal("count:5 --end " + end) == std::nullopt);
+    REQUIRE(length_refusal("count:5 --epochs 2 --steps 3 --end " + end) == std::nullopt);
   }
 }
 
 TEST_CASE("run options: the end rule of a pipeline's file holds unless another is given") {
   test::temporary_directory at;
   const auto file = at / "pipeline";
-  const auto length_of_file = [&](const std::string& text, std::vector<std::string> options) {
+  const auto length_of_file = [&](const std::string& text, const std::string& options) {
     std::ofstream{file} << text;
-    options.insert(options.begin(), {"--pipeline", file});
-    const auto x = parsed(options);
-    return code_of([&] { check_length(x, job_pipeline(x.order, x.maps)); });
+    return length_refusal("--pipeline " + file + " " + options);
   };
   const std::string endless = "count(9).batch(2, end=\"cycle\")";
   const std::string filtered = "count(9).filter(\"key_hash@1\", keep=50).batch(2)";
   for (const auto& text : {endless, filtered}) {
-    REQUIRE(length_of_file(text, {}) == errc::invalid_argument);
-    REQUIRE(length_of_file(text, {"--steps", "3"}) == std::nullopt);
-    REQUIRE(length_of_file(text, {"--end", "drop"}) == std::nullopt);
-    REQUIRE(length_of_file(text, {"--end", "mask", "--epochs", "2"}) == std::nullopt);
+    REQUIRE(length_of_file(text, "") == errc::invalid_argument);
+    REQUIRE(length_of_file(text, "--steps 3") == std::nullopt);
+    REQUIRE(length_of_file(text, "--end drop") == std::nullopt);
+    REQUIRE(length_of_file(text, "--end mask --epochs 2") == std::nullopt);
   }
-  REQUIRE(length_of_file("count(9).batch(2)", {}) == std::nullopt);
-  REQUIRE(length_of_file("count(9).batch(2)", {"--end", "cycle"}) == errc::invalid_argument);
+  REQUIRE(length_of_file("count(9).batch(2)", "") == std::nullopt);
+  REQUIRE(length_of_file("count(9).batch(2)", "--end cycle") == errc::invalid_argument);
   // A source that exists once ends the job when it ends.
-  REQUIRE(length_of_file("standard_input().batch(2)", {}) == std::nullopt);
+  REQUIRE(length_of_file("standard_input().batch(2)", "") == std::nullopt);
 }
 
 TEST_CASE("run options: leading zeros do not make a number octal") {
-  REQUIRE(parsed({"count:5", "--seed", "010"}).order.seed == 10);
+  REQUIRE(parsed("count:5 --seed 010").order.seed == 10);
 }
 
 TEST_CASE("run options: options that do not fit each other are bad usage") {
-  for (const auto& line :
-       std::vector<std::vector<std::string>>{{"count:5", "--resume"},
-                                             {"count:5", "--snapshot-every", "3"},
-                                             {"count:5", "--keep", "2"},
-                                             {"count:5", "--allow", "seed"},
-                                             {"count:5", "--allow-older"},
-                                             {"count:5", "--snapshot-dir", "d", "--allow-older"},
-                                             {"count:5", "--rank", "1"},
-                                             {"count:5", "--world-size", "2", "--rank", "2"},
-                                             {"count:5", "--workers", "0", "--resize", "3:1"},
-                                             {"count:5", "--resize", "3"},
-                                             {"count:5", "--resize", "3:0"},
-                                             {"count:5", "--resize", "3:1:1"},
-                                             {"count:5", "--fault", "slow:1"},
-                                             {"count:5", "--fault", "throw:x"},
-                                             {"count:5", "--fault", "throw"},
-                                             {"count:5", "--fault", "burn:1"},
-                                             {"count:5", "--fault", "die:1,2,3"}}) {
-    CAPTURE(line);
-    REQUIRE(code_of([&] { settings(line); }) == errc::invalid_argument);
+  for (const std::string options :
+       {"--resume", "--snapshot-every 3", "--keep 2", "--allow seed", "--allow-older",
+        "--snapshot-dir d --allow-older", "--rank 1", "--world-size 2 --rank 2",
+        "--workers 0 --resize 3:1", "--resize 3", "--resize 3:0", "--resize 3:1:1",
+        "--fault slow:1", "--fault throw:x", "--fault throw", "--fault burn:1",
+        "--fault die:1,2,3"}) {
+    CAPTURE(options);
+    REQUIRE(code_of([&] { settings("count:5 " + options); }) == errc::invalid_argument);
   }
 }
 
 TEST_CASE("run options: only parts of other ranks of the same job may be in a new directory") {
-  auto rank = parsed({"count:5", "--world-size", "3", "--rank", "1"});
+  auto rank = parsed("count:5 --world-size 3 --rank 1");
   REQUIRE(belongs_to_other_rank("epoch-0-step-4.rank-0-of-3", rank));
   REQUIRE(belongs_to_other_rank("epoch-0-step-4.rank-2-of-3.tmp", rank));
   REQUIRE_FALSE(belongs_to_other_rank("epoch-0-step-4.rank-1-of-3", rank));
   REQUIRE_FALSE(belongs_to_other_rank("epoch-0-step-4.rank-0-of-30", rank));
   REQUIRE_FALSE(belongs_to_other_rank("epoch-0-step-4.rank-0-of-2", rank));
   REQUIRE_FALSE(belongs_to_other_rank("notes.txt", rank));
-  auto all = parsed({"count:5", "--world-size", "3"});
+  auto all = parsed("count:5 --world-size 3");
   REQUIRE_FALSE(belongs_to_other_rank("epoch-0-step-4.rank-2-of-3", all));
 }
 

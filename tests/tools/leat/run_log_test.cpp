@@ -3,13 +3,7 @@
 
 #include <leat/leat.hpp>
 
-#include <filesystem>
-#include <optional>
-#include <string>
-#include <vector>
-
 // A trainer's own loop writes the logs that the command checks.
-
 namespace leat::test::run_log_test {
 namespace {
 
@@ -30,13 +24,6 @@ std::string joined(const std::string& name, std::uint64_t ranks) {
 loader rank_of(std::uint64_t rank, std::uint64_t world_size) {
   return {data(),
           {.rank = rank, .world_size = world_size, .workers = 1, .epochs = 2, .hash_pixels = true}};
-}
-
-void check_good(const json& report, std::uint64_t rows) {
-  CAPTURE(report);
-  REQUIRE(report["rows"] == rows);
-  for (const auto* kind : {"lost", "repeated", "moved", "changed", "extra"})
-    REQUIRE(report[kind] == 0);
 }
 
 TEST_CASE("run log: leat verify judges what a program's own loop hands over, also resumed") {
@@ -61,14 +48,14 @@ TEST_CASE("run log: leat verify judges what a program's own loop hands over, als
       log.append(*batch);
   }
   const words logs{x.at / "order", joined(x.at / "first", 2), joined(x.at / "second", 5)};
-  check_good(x.verify(logs), 200);
+  REQUIRE(x.verify_good(logs)["rows"] == 200);
   // The log says where it began, and of what.
   const auto header = attempts_of(x.at / "second.1").at(0).header;
-  REQUIRE(header["leat"] == "trainer");
-  REQUIRE(header["rank"] == 1);
-  REQUIRE(header["world_size"] == 5);
-  REQUIRE(header["records"] == 100);
-  REQUIRE(header["resumed_at"] == json{{"epoch", 0}, {"step", 3}});
+  check_members(header, {{"leat", "trainer"},
+                         {"rank", 1},
+                         {"world_size", 5},
+                         {"records", 100},
+                         {"resumed_at", json{{"epoch", 0}, {"step", 3}}}});
   REQUIRE(attempts_of(x.at / "first.0").at(0).header["resumed_at"].is_null());
   REQUIRE(header["data_digest"] == x.ask({"index", "count:100"})["digest"]);
   REQUIRE(header["data_digest"] == to_string(rank_of(0, 1).data_digest()));
@@ -98,7 +85,7 @@ TEST_CASE("run log: one process may log all ranks in one file, start after start
   REQUIRE(attempts.size() == 2);
   REQUIRE(attempts[0].header["leat"] == "mine");
   REQUIRE(attempts[0].header["rank"].is_null());
-  check_good(x.verify({x.at / "order", x.at / "log"}), 200);
+  REQUIRE(x.verify_good({x.at / "order", x.at / "log"})["rows"] == 200);
 }
 
 TEST_CASE("run log: an attempt after a rewind begins at the job's beginning") {
@@ -113,7 +100,7 @@ TEST_CASE("run log: an attempt after a rewind begins at the job's beginning") {
   for (auto batch : from)
     log.append(*batch);
   REQUIRE(attempts_of(x.at / "log").at(0).header["resumed_at"].is_null());
-  check_good(x.verify({x.at / "order", x.at / "log"}), 200);
+  REQUIRE(x.verify_good({x.at / "order", x.at / "log"})["rows"] == 200);
 }
 
 TEST_CASE("run log: a batch of another loader is refused, and not logged") {

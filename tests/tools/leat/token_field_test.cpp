@@ -1,4 +1,5 @@
 #include "tests/support/catch.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/functions.hpp>
@@ -8,10 +9,6 @@
 
 #include "tools/leat/token_field.hpp"
 #include "tools/leat/training_job.hpp"
-
-#include <cstdint>
-#include <fstream>
-#include <string>
 
 namespace leat::command::token_field_test {
 namespace {

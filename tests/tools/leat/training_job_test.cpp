@@ -1,5 +1,6 @@
 #include "runtime/snapshot/snapshot_store.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/order.hpp>
@@ -11,16 +12,7 @@
 #include "tools/leat/run_log.hpp"
 #include "tools/leat/training_job.hpp"
 
-#include <algorithm>
-#include <map>
-#include <random>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
 // Jobs that leave steps out, are killed anywhere and started again with the same settings.
-
 namespace leat::command::training_job_test {
 namespace {
 

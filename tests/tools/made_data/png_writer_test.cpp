@@ -1,14 +1,9 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
 
 #include "tools/made_data/png_writer.hpp"
 #include <png.h>
-
-#include <array>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 namespace leat::png_writer_test {
 namespace {
@@ -52,11 +47,10 @@ TEST_CASE("pixels that do not fit width and height are refused before a file is 
 }
 
 TEST_CASE("a PNG in a directory that does not exist is an io error with the system's text") {
-  const auto problem = problem_of([] { write_png("/does/not/exist.png", rgb_image(1, 1)); });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::io);
-  CHECK(problem->details().file == "/does/not/exist.png");
-  CHECK_FALSE(problem->details().got.empty());
+  const auto problem =
+      check_refusal([] { write_png("/does/not/exist.png", rgb_image(1, 1)); }, errc::io);
+  CHECK(problem.details().file == "/does/not/exist.png");
+  CHECK_FALSE(problem.details().got.empty());
 }
 
 TEST_CASE("a contact sheet centres each tile in a cell of the largest width and height") {
@@ -64,16 +58,15 @@ TEST_CASE("a contact sheet centres each tile in a cell of the largest width and 
   const auto sheet = contact_sheet(tiles, 2, 3);
   CHECK(sheet.width == 3 + 4 + 3 + 4 + 3);
   CHECK(sheet.height == 3 + 6 + 3 + 6 + 3);
-  const std::array<int, 3> white{255, 255, 255};
-  CHECK(pixel(sheet, 0, 0) == white);
-  CHECK(pixel(sheet, 3, 4) == white);
-  CHECK(pixel(sheet, 3, 5) == std::array<int, 3>{10, 10, 10});
-  CHECK(pixel(sheet, 6, 6) == std::array<int, 3>{10, 10, 10});
-  CHECK(pixel(sheet, 10, 3) == white);
-  CHECK(pixel(sheet, 11, 3) == std::array<int, 3>{20, 20, 20});
-  CHECK(pixel(sheet, 12, 8) == std::array<int, 3>{20, 20, 20});
-  CHECK(pixel(sheet, 4, 14) == std::array<int, 3>{30, 30, 30});
-  CHECK(pixel(sheet, 5, 14) == white);
+  const struct {
+    std::size_t x, y;
+    int gray;
+  } expected[] = {{0, 0, 255}, {3, 4, 255}, {3, 5, 10},  {6, 6, 10},  {10, 3, 255},
+                  {11, 3, 20}, {12, 8, 20}, {4, 14, 30}, {5, 14, 255}};
+  for (const auto& [x, y, gray] : expected) {
+    CAPTURE(x, y);
+    CHECK(pixel(sheet, x, y) == std::array<int, 3>{gray, gray, gray});
+  }
 }
 
 } // namespace

@@ -1,21 +1,10 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/child_process.hpp"
 #include "tests/support/jpeg_writer.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/tar_members.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
 
 #include "tools/made_data/synthetic_photos.hpp"
-
-#include <cstddef>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
-#include <numeric>
-#include <set>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace leat::synthetic_photos_test {
 namespace {
@@ -26,10 +15,8 @@ using files = std::map<std::string, std::string>;
 /// File name -> bytes, for all files of a directory.
 files files_of(const fs::path& directory) {
   files result;
-  for (const auto& entry : fs::directory_iterator(directory)) {
-    std::ifstream in(entry.path(), std::ios::binary);
-    result[entry.path().filename().string()] = {std::istreambuf_iterator<char>(in), {}};
-  }
+  for (const auto& entry : fs::directory_iterator(directory))
+    result[entry.path().filename().string()] = read_file(entry.path().string());
   return result;
 }
 
@@ -39,21 +26,12 @@ files generate(const synthetic_options& options) {
   return files_of(scratch.path());
 }
 
-struct member {
-  std::string name;
-  std::string content;
-  bool operator==(const member&) const = default;
-};
-
 /// Of all shards, one after the other.
-std::vector<member> members(const files& shards) {
-  std::vector<member> result;
+std::vector<test::tar_member> members(const files& shards) {
+  std::vector<test::tar_member> result;
   for (const auto& [name, tar] : shards)
-    for (std::size_t at = 0; at + 512 <= tar.size() && tar[at] != '\0';) {
-      const auto size = std::stoul(tar.substr(at + 124, 11), nullptr, 8);
-      result.push_back({tar.c_str() + at, tar.substr(at + 512, size)});
-      at += 512 + (size + 511) / 512 * 512;
-    }
+    for (auto& x : test::members_of(tar))
+      result.push_back(std::move(x));
   return result;
 }
 
@@ -149,10 +127,9 @@ TEST_CASE("a second run replaces the shards, unless some would stay") {
   CHECK(second.size() == 2);
   CHECK((second != first));
   const auto problem =
-      problem_of([&] { make_synthetic_data(scratch.path(), {.samples = 4, .shards = 1}); });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::invalid_argument);
-  CHECK(problem->details().file == scratch / "train-000001.tar");
+      check_refusal([&] { make_synthetic_data(scratch.path(), {.samples = 4, .shards = 1}); },
+                    errc::invalid_argument);
+  CHECK(problem.details().file == scratch / "train-000001.tar");
   CHECK((files_of(scratch.path()) == second));
 }
 
@@ -171,11 +148,10 @@ TEST_CASE("options out of range and directories that cannot be made are errors")
 TEST_CASE("an error in one shard ends the run with that error") {
   const test::temporary_directory scratch;
   fs::create_directories(scratch / "train-000003.tar/in the way");
-  const auto problem = problem_of(
-      [&] { make_synthetic_data(scratch.path(), {.samples = 8, .shards = 4, .threads = 2}); });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::io);
-  CHECK(problem->details().file == scratch / "train-000003.tar");
+  const synthetic_options options{.samples = 8, .shards = 4, .threads = 2};
+  const auto problem =
+      check_refusal([&] { make_synthetic_data(scratch.path(), options); }, errc::io);
+  CHECK(problem.details().file == scratch / "train-000003.tar");
 }
 
 } // namespace

@@ -1,24 +1,14 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/child_process.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
 
 #include "tools/made_data/tar_writer.hpp"
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <string>
 
 namespace leat::tar_writer_test {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string contents(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 TEST_CASE("a tar file holds header, content and padding of each member, then two empty blocks") {
   const test::temporary_directory scratch;
@@ -27,7 +17,7 @@ TEST_CASE("a tar file holds header, content and padding of each member, then two
   tar.add("00000001.cls", "7");
   tar.add("00000001.txt", std::string(513, 'x'));
   tar.finish();
-  const std::string bytes = contents(path);
+  const std::string bytes = read_file(path);
   REQUIRE(bytes.size() == 512 * (1 + 1 + 1 + 2 + 2));
   CHECK(bytes.substr(0, 13) == std::string("00000001.cls") + '\0');
   CHECK(bytes.substr(124, 12) == std::string("00000000001") + '\0');
@@ -51,8 +41,8 @@ TEST_CASE("the tar program lists and checks what the writer wrote") {
   const std::string command =
       "cd '" + scratch.path() + "' && tar -tf a.tar > list 2>&1 && tar -xf a.tar";
   REQUIRE(std::system(command.c_str()) == 0);
-  CHECK(contents(list) == "empty\na whole block\n" + std::string(100, 'n') + "\n");
-  CHECK(contents(scratch / std::string(100, 'n')) == "content");
+  CHECK(read_file(list) == "empty\na whole block\n" + std::string(100, 'n') + "\n");
+  CHECK(read_file(scratch / std::string(100, 'n')) == "content");
 }
 
 TEST_CASE(
@@ -64,7 +54,7 @@ TEST_CASE(
     tar_writer tar(path);
     tar.add("a", "b");
   }
-  CHECK(contents(path) == "older");
+  CHECK(read_file(path) == "older");
   CHECK(std::distance(fs::directory_iterator(scratch.path()), {}) == 1);
 }
 
@@ -76,11 +66,10 @@ TEST_CASE("a name that does not fit a tar header is refused") {
 }
 
 TEST_CASE("a tar file in a directory that does not exist is an io error that names the file") {
-  const auto problem = problem_of([] { const tar_writer tar("/does/not/exist/a.tar"); });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::io);
-  CHECK(problem->details().file.find("/does/not/exist/a.tar") == 0);
-  CHECK(problem->details().got == "No such file or directory");
+  const auto problem =
+      check_refusal([] { const tar_writer tar("/does/not/exist/a.tar"); }, errc::io);
+  CHECK(problem.details().file.starts_with("/does/not/exist/a.tar"));
+  CHECK(problem.details().got == "No such file or directory");
 }
 
 TEST_CASE("a full disk is an io error that names the offset") {
@@ -89,14 +78,13 @@ TEST_CASE("a full disk is an io error that names the offset") {
   const test::temporary_directory scratch;
   fs::create_symlink("/dev/full", scratch / "a.tar.unfinished");
   tar_writer tar(scratch / "a.tar");
-  const auto problem = problem_of([&] {
+  const auto fill = [&] {
     tar.add("big", std::string(1 << 20, 'x'));
     tar.finish();
-  });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::io);
-  CHECK(problem->details().offset.has_value());
-  CHECK(problem->details().got == "No space left on device");
+  };
+  const auto problem = check_refusal(fill, errc::io);
+  CHECK(problem.details().offset.has_value());
+  CHECK(problem.details().got == "No space left on device");
   CHECK_FALSE(fs::exists(scratch / "a.tar"));
 }
 

@@ -1,3 +1,4 @@
+#include "runtime/snapshot/job_file.hpp"
 #include "tests/support/cluster_nodes.hpp"
 #include "tests/support/coordinator_process.hpp"
 #include "tests/support/places.hpp"
@@ -6,9 +7,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <memory>
-#include <optional>
-#include <string>
 
 namespace leat::test::coordinator_test {
 namespace {
@@ -37,11 +35,6 @@ void finish(rank_process& x, std::uint64_t rank, std::uint64_t world_size,
   });
 }
 
-/// What the command says before it begins anything.
-outcome refusal(const command_bench& x, const words& arguments, const std::string& before = {}) {
-  return x.leat(words{"coordinator"} + arguments, before);
-}
-
 TEST_CASE("leat coordinator: gives out ranks, stores the set, and ends with its job") {
   const command_bench x;
   coordinator_process lead{x, "lead", {"--state", x.at / "state"}};
@@ -63,8 +56,9 @@ TEST_CASE("leat coordinator: gives out ranks, stores the set, and ends with its 
   CAPTURE(log);
   CHECK(count_of(log, "term 1: 2 ranks from the beginning") == 1);
   CHECK(count_of(log, "the job is over") == 1);
-  CHECK(read_file(x.at / "sets/epoch-1-step-0.of-2").size() > 0);
-
+  const job_file_reader file{sets, {1, 0, 2}};
+  for (const std::uint64_t rank : {0, 1})
+    CHECK(file.part(rank).rank == rank);
   const coordinator_process late{x, "late", {"--state", x.at / "state"}};
   late.wait_for_log("the job is over already");
 }
@@ -108,36 +102,32 @@ TEST_CASE("leat coordinator: a port that is taken leaves the other one alone") {
   const words state{"--state", x.at / "state"};
   coordinator_process first{x, "first", state};
   const auto address = first.address();
-  const auto second = refusal(x, state + words{"--bind", address});
-  CHECK(second.code == 1);
-  CAPTURE(second.errors);
-  CHECK(contains(second.errors, address + ": Address already in use"));
-  const rank_process rank{1, hello_for(1, 0, 1), first.port()};
-  CHECK(rank.place->wait_until([](const member& m) { return m.term() == 1; },
-                               std::chrono::steady_clock::now() + 20s));
+  x.says(words{"coordinator", "--bind", address} + state, 1,
+         {address + ": Address already in use"});
+  rank_process rank{1, hello_for(1, 0, 1), first.port()};
+  CHECK(rank.becomes(has_seat));
   first.signal(SIGTERM);
   CHECK(first.end() == 143);
 }
 
 TEST_CASE("leat coordinator: says what is wrong with a place to listen") {
   const command_bench x;
-  const words state{"--state", x.at / "state"};
-  const auto says = [&](const words& arguments, const std::string& before, const char* what) {
-    const auto got = refusal(x, arguments, before);
-    CAPTURE(arguments, before, got.errors);
-    CHECK(got.code == 2);
-    CHECK(contains(got.errors, what));
-    CHECK(got.output.empty());
-  };
-  says({}, "", "--state or LEAT_CLUSTER_STATE");
   // 192.0.2.0/24 is for documents: no machine has it.
-  says(state + words{"--bind", "192.0.2.77:1", "--insecure"}, "", "an address of this machine");
-  says(state + words{"--bind", "10.0.0.1"}, "", "host:port");
-  says(state + words{"--interface", "eth0"}, "", "--interface, got eth0, needed --bind HOST:PORT");
-  says(state + words{"--port", "7000"}, "", "--port, got 7000, needed --bind HOST:PORT");
-  says(state, "LEAT_CLUSTER_ADDRESS=192.0.2.77:1", "an address of this machine");
-  says(state, "LEAT_CLUSTER_INSECURE=perhaps", "LEAT_CLUSTER_INSECURE");
-  says(state + words{"--lease", "1"}, "", "--lease");
+  const struct {
+    std::string options;
+    std::string before;
+    std::string what;
+  } cases[] = {
+      {"", "", "--state or LEAT_CLUSTER_STATE"},
+      {"--state DIR/state --bind 192.0.2.77:1 --insecure", "", "an address of this machine"},
+      {"--state DIR/state --bind 10.0.0.1", "", "host:port"},
+      {"--state DIR/state --interface eth0", "", "--interface, got eth0, needed --bind HOST:PORT"},
+      {"--state DIR/state --port 7000", "", "--port, got 7000, needed --bind HOST:PORT"},
+      {"--state DIR/state", "LEAT_CLUSTER_ADDRESS=192.0.2.77:1", "an address of this machine"},
+      {"--state DIR/state", "LEAT_CLUSTER_INSECURE=perhaps", "LEAT_CLUSTER_INSECURE"},
+      {"--state DIR/state --lease 1", "", "--lease"}};
+  for (const auto& [options, before, what] : cases)
+    x.says(words_of("coordinator " + x.filled_in(options)), 2, {what}, before);
 }
 
 TEST_CASE("leat coordinator: the environment says what no option does") {
@@ -150,10 +140,8 @@ TEST_CASE("leat coordinator: the environment says what no option does") {
     CHECK(one.end() == 143);
     return free;
   }();
-  const auto other = refusal(x, {}, "LEAT_CLUSTER_JOB=day LEAT_CLUSTER_STATE='" + at + "'");
-  CHECK(other.code == 1);
-  CAPTURE(other.errors);
-  CHECK(contains(other.errors, "the state of job \"night\", needed that of job \"day\""));
+  x.says({"coordinator"}, 1, {"the state of job \"night\", needed that of job \"day\""},
+         "LEAT_CLUSTER_JOB=day LEAT_CLUSTER_STATE='" + at + "'");
   const auto address = "127.0.0.1:" + std::to_string(port);
   ::setenv("LEAT_CLUSTER_ADDRESS", address.c_str(), 1); // NOLINT(concurrency-mt-unsafe)
   coordinator_process same{x, "same", {"--state", at}};
@@ -165,11 +153,7 @@ TEST_CASE("leat coordinator: the environment says what no option does") {
 
 TEST_CASE("leat coordinator: a state directory that cannot be written is named") {
   const command_bench x;
-  std::ofstream{x.at / "file"} << "x";
-  const auto got = refusal(x, {"--state", x.at / "file"});
-  CHECK(got.code == 1);
-  CAPTURE(got.errors);
-  CHECK(contains(got.errors, x.at / "file"));
+  x.says({"coordinator", "--state", x.write("file", "x")}, 1, {x.at / "file"});
 }
 
 /// What the coordinator answers to `leat cluster status --json`; null where nobody answers.
@@ -215,8 +199,7 @@ TEST_CASE("leat cluster status: shows ranks, who waits, and a coordinator that w
   const auto address = lead->address();
   const auto port = lead->port();
   const auto before = status_of(x, address);
-  CHECK(before.at("phase") == "forming");
-  CHECK(before.at("job") == "night");
+  check_members(before, {{"phase", "forming"}, {"job", "night"}});
   CHECK(before.at("least_ranks").is_null());
 
   rank_process a{1, hello_for(1, 0, 2), port};
@@ -237,23 +220,17 @@ TEST_CASE("leat cluster status: shows ranks, who waits, and a coordinator that w
            && now.at("ranks").at(1).at("global_step") == 3;
   };
   const auto running = status_until(x, address, are_placed);
-  CHECK(running.at("coordinator") == 1);
-  CHECK(running.at("term") == 1);
-  CHECK(running.at("phase") == "running");
+  check_members(running, {{"coordinator", 1}, {"term", 1}, {"phase", "running"}});
   CHECK(running.at("ranks").at(0).at("lag") == 0);
   CHECK(running.at("ranks").at(1).at("lag") == 2);
   CHECK(running.at("ranks").at(1).at("host") == "host2");
 
   lead->kill();
-  const auto gone = x.leat({"cluster", "status", "--join", address}, "LEAT_CLUSTER_TOKEN=secret");
-  CHECK(gone.code == 1);
-  CAPTURE(gone.errors);
-  CHECK(contains(gone.errors, address));
+  x.says({"cluster", "status", "--join", address}, 1, {address}, "LEAT_CLUSTER_TOKEN=secret");
   lead.emplace(x, "second", state + words{"--bind", address});
   REQUIRE(lead->address() == address);
   const auto back = status_until(x, address, are_placed);
-  CHECK(back.at("coordinator") == 2);
-  CHECK(back.at("term") == 1);
+  check_members(back, {{"coordinator", 2}, {"term", 1}});
 
   // Somebody else wants to be rank 0.
   const rank_process again{0, hello_for(3, 0, 2), port};
@@ -268,11 +245,9 @@ TEST_CASE("leat cluster status: a wrong token is told, and shows nothing") {
   const command_bench x;
   const coordinator_process lead{x, "lead", {"--state", x.at / "state"}};
   const auto got =
-      x.leat({"cluster", "status", "--join", lead.address()}, "LEAT_CLUSTER_TOKEN=guess");
-  CHECK(got.code == 1);
+      x.says({"cluster", "status", "--join", lead.address()}, 1,
+             {"LEAT_CLUSTER_TOKEN as the coordinator has it"}, "LEAT_CLUSTER_TOKEN=guess");
   CHECK(got.output.empty());
-  CAPTURE(got.errors);
-  CHECK(contains(got.errors, "LEAT_CLUSTER_TOKEN as the coordinator has it"));
 }
 
 TEST_CASE("leat cluster status: watches a job to its end") {

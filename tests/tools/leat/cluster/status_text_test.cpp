@@ -1,9 +1,7 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/json_members.hpp"
+#include "tests/support/standard.hpp"
 
 #include "tools/leat/cluster/status_text.hpp"
-
-#include <string>
-#include <vector>
 
 namespace leat::command::status_text_test {
 namespace {
@@ -104,10 +102,10 @@ TEST_CASE("status: texts of other machines do nothing to a terminal, and are UTF
 
 TEST_CASE("status: JSON has the same members whatever is known") {
   const auto full = status_to_json(job_of_two());
-  CHECK(full.at("job") == "night");
-  CHECK(full.at("phase") == "running");
-  CHECK(full.at("stored") == nlohmann::json{{"epoch", 1}, {"step", 20}});
-  CHECK(full.at("least_ranks") == 2);
+  test::check_members(full, {{"job", "night"},
+                             {"phase", "running"},
+                             {"stored", nlohmann::json{{"epoch", 1}, {"step", 20}}},
+                             {"least_ranks", 2}});
   CHECK(full.at("ranks").at(0)
         == nlohmann::json{{"rank", 0},
                           {"state", "running"},

@@ -1,19 +1,15 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/command.hpp"
 
 #include "tools/leat/graph/graph_layout.hpp"
 #include "tools/leat/graph/graph_svg.hpp"
 #include "tools/leat/graph/graph_text.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <random>
-#include <string>
-#include <vector>
 
 namespace leat::command_graph_test {
 
 using namespace leat::command;
+using test::count_of;
 
 namespace {
 
@@ -73,10 +69,8 @@ private:
     round.iterator.push_back(std::move(step));
     return round.iterator.size() - 1;
   }
-
   std::mt19937 random_;
 };
-
 bool overlap(const drawn_box& a, const drawn_box& b) {
   return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }
@@ -120,13 +114,6 @@ void check_drawing(const drawing& x) {
     REQUIRE(touches(x.boxes, a.x1, a.y1, false));
     REQUIRE(touches(x.boxes, a.x2, a.y2, true));
   }
-}
-
-std::size_t count_of(const std::string& text, const std::string& part) {
-  std::size_t n = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-    ++n;
-  return n;
 }
 
 } // namespace

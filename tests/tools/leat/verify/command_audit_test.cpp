@@ -1,54 +1,9 @@
-#include "tests/support/catch.hpp"
-
-#include <leat/order.hpp>
-
-#include "tools/leat/verify/audit.hpp"
-
-#include <algorithm>
-#include <deque>
-#include <map>
-#include <random>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
+#include "tests/tools/leat/verify/audited_lines.hpp"
 namespace leat::command_audit_test {
 
 using namespace leat::command;
 
 namespace {
-
-constexpr std::uint64_t batch_rows = 12;
-constexpr std::uint64_t steps = 7;
-constexpr std::uint64_t epochs = 2;
-
-void seal(batch_line& x) {
-  x.digest = {};
-  for (std::size_t i = 0; i < x.ids.size(); ++i)
-    x.digest += row_digest(x.epoch, x.positions[i], x.ids[i]);
-}
-
-std::string id_at(std::uint64_t epoch, std::uint64_t position) {
-  return "s/" + std::to_string((position * 5 + epoch * 3) % (batch_rows * steps));
-}
-
-hash128 pixels_of(std::uint64_t epoch, std::uint64_t position) {
-  return row_digest(epoch, position, "pixels");
-}
-
-/// The part of a global batch that `rank` of `world_size` gets.
-batch_line part(std::uint64_t epoch, std::uint64_t step, std::uint64_t rank,
-                std::uint64_t world_size) {
-  batch_line x{.epoch = epoch, .step = step, .rank = rank, .world_size = world_size};
-  for (auto p = step * batch_rows; p < (step + 1) * batch_rows; ++p)
-    if (p % world_size == rank) {
-      x.positions.push_back(p);
-      x.ids.push_back(id_at(epoch, p));
-      x.pixels.push_back(pixels_of(epoch, p));
-    }
-  seal(x);
-  return x;
-}
 
 using attempt = std::vector<batch_line>;
 
@@ -57,7 +12,7 @@ attempt make_attempt(std::uint64_t first, std::uint64_t last, std::uint64_t worl
   attempt lines;
   for (auto n = first; n < last; ++n)
     for (std::uint64_t rank = 0; rank < world_size; ++rank)
-      lines.push_back(part(n / steps, n % steps, rank, world_size));
+      lines.push_back(part(n, rank, world_size));
   return lines;
 }
 
@@ -65,7 +20,7 @@ attempt make_attempt(std::uint64_t first, std::uint64_t last, std::uint64_t worl
 /// before its last rank has step 9; the third begins there.
 std::vector<attempt> broken_job() {
   std::vector<attempt> job{make_attempt(0, 5, 2), make_attempt(3, 10, 3),
-                           make_attempt(9, steps * epochs, 1)};
+                           make_attempt(9, job_steps, 1)};
   job[1].pop_back();
   return job;
 }
@@ -83,11 +38,15 @@ void interleave(attempt& lines, std::mt19937& random) {
   }
 }
 
+/// The order of the job's first steps.
+void expect(audit& to, std::uint64_t end) {
+  for (std::uint64_t n = 0; n < end; ++n)
+    to.expect(part(n, 0, 1));
+}
+
 audit_report judge(const std::vector<attempt>& job, std::mt19937& random) {
   audit audit;
-  for (std::uint64_t e = 0; e < epochs; ++e)
-    for (std::uint64_t s = 0; s < steps; ++s)
-      audit.expect(part(e, s, 0, 1));
+  expect(audit, job_steps);
   for (auto lines : job) {
     interleave(lines, random);
     audit.begin_logs();
@@ -96,8 +55,6 @@ audit_report judge(const std::vector<attempt>& job, std::mt19937& random) {
   }
   return audit.report();
 }
-
-using counts = std::array<std::uint64_t, num_fault_kinds>;
 
 /// A line that counts, and that no other attempt has: steps 0-2 and 5-8 and 10 up.
 batch_line& random_line(std::vector<attempt>& job, std::mt19937& random) {
@@ -108,14 +65,6 @@ batch_line& random_line(std::vector<attempt>& job, std::mt19937& random) {
     if (n != 3 && n != 4 && n != 9)
       return line;
   }
-}
-
-void erase_row(batch_line& x, std::size_t i) {
-  auto at = static_cast<std::ptrdiff_t>(i);
-  x.positions.erase(x.positions.begin() + at);
-  x.ids.erase(x.ids.begin() + at);
-  x.pixels.erase(x.pixels.begin() + at);
-  seal(x);
 }
 
 /// Runs `damage` on a job again and again, each time at another place.
@@ -142,43 +91,29 @@ TEST_CASE("audit: steps, rows, attempts and the digest are those that count") {
   std::mt19937 random{1};
   auto report = judge(broken_job(), random);
   hash128 whole;
-  for (const auto& line : make_attempt(0, steps * epochs, 1))
+  for (const auto& line : make_attempt(0, job_steps, 1))
     whole += line.digest;
-  REQUIRE(report.steps == steps * epochs);
-  REQUIRE(report.rows == steps * epochs * batch_rows);
+  REQUIRE(report.steps == job_steps);
+  REQUIRE(report.rows == job_steps * batch_rows);
   REQUIRE(report.attempts == 3);
   REQUIRE(report.digest == whole);
-}
-
-TEST_CASE("audit: a row that is not there is lost, and nothing else") {
-  every_time({1, 0, 0, 0, 0}, [](auto& job, auto& random) {
-    auto& line = random_line(job, random);
-    erase_row(line, random() % line.ids.size());
-  });
-}
-
-TEST_CASE("audit: a step without one of its ranks is lost as a whole") {
-  std::mt19937 random{2};
-  auto job = broken_job();
-  job[0].erase(job[0].begin());
-  REQUIRE(judge(job, random).counts == counts{batch_rows, 0, 0, 0, 0});
 }
 
 TEST_CASE("audit: ranks of several attempts of one world size make up a step") {
   std::mt19937 random{21};
   auto job = broken_job();
   // Rank 0 ran alone to step 2, then rank 1; then the whole world continued from the set they left.
-  attempt first{part(0, 0, 0, 2), part(0, 1, 0, 2), part(0, 2, 0, 2)};
-  attempt second{part(0, 0, 1, 2), part(0, 1, 1, 2)};
+  attempt first{part(0, 0, 2), part(1, 0, 2), part(2, 0, 2)};
+  attempt second{part(0, 1, 2), part(1, 1, 2)};
   job[0] = make_attempt(2, 5, 2);
   job.insert(job.begin(), {first, second});
   REQUIRE(judge(job, random).counts == counts{});
   SECTION("a rank of another world size does not") {
-    job[1] = {part(0, 0, 1, 3), part(0, 1, 1, 3)};
+    job[1] = {part(0, 1, 3), part(1, 1, 3)};
     REQUIRE(judge(job, random).counts == counts{2 * batch_rows, 0, 0, 0, 0});
   }
   SECTION("a world size between them changes nothing") {
-    job.insert(job.begin() + 1, attempt{part(0, 0, 2, 3)});
+    job.insert(job.begin() + 1, attempt{part(0, 2, 3)});
     REQUIRE(judge(job, random).counts == counts{});
   }
 }
@@ -214,19 +149,8 @@ TEST_CASE("audit: an epoch of the order that no log has is lost") {
 TEST_CASE("audit: a row delivered twice in a line is repeated, and nothing else") {
   every_time({0, 1, 0, 0, 0}, [](auto& job, auto& random) {
     auto& line = random_line(job, random);
-    auto i = random() % line.ids.size();
-    line.positions.push_back(line.positions[i]);
-    line.ids.push_back(line.ids[i]);
-    line.pixels.push_back(line.pixels[i]);
-    seal(line);
+    copy_row(line, batch_line{line}, random() % line.ids.size());
   });
-}
-
-TEST_CASE("audit: a line written twice in an attempt is repeated, row by row") {
-  std::mt19937 random{4};
-  auto job = broken_job();
-  job[0].push_back(job[0][2]);
-  REQUIRE(judge(job, random).counts == counts{0, batch_rows / 2, 0, 0, 0});
 }
 
 TEST_CASE("audit: a sample in another's place is repeated, and the other is lost") {
@@ -237,39 +161,26 @@ TEST_CASE("audit: a sample in another's place is repeated, and the other is lost
   });
 }
 
-TEST_CASE("audit: two samples in each other's place are moved, and nothing else") {
-  every_time({0, 0, 2, 0, 0}, [](auto& job, auto& random) {
-    auto& line = random_line(job, random);
-    std::swap(line.ids.front(), line.ids.back());
-    seal(line);
-  });
-}
-
 TEST_CASE("audit: a row in another step is moved") {
   std::mt19937 random{5};
-  auto job = std::vector<attempt>{make_attempt(0, steps * epochs, 1)};
-  auto &from = job[0][2], &to = job[0][3];
-  to.positions.push_back(from.positions[4]);
-  to.ids.push_back(from.ids[4]);
-  to.pixels.push_back(from.pixels[4]);
-  seal(to);
-  erase_row(from, 4);
+  auto job = std::vector<attempt>{make_attempt(0, job_steps, 1)};
+  copy_row(job[0][3], job[0][2], 4);
+  erase_row(job[0][2], 4);
   REQUIRE(judge(job, random).counts == counts{0, 0, 1, 0, 0});
 }
 
 TEST_CASE("audit: a step that a rank gets after a later one is moved") {
   audit audit;
-  for (std::uint64_t s = 0; s < steps; ++s)
-    audit.expect(part(0, s, 0, 1));
+  expect(audit, steps);
   SECTION("all backwards") {
     for (auto s = steps; s-- > 0;)
-      audit.deliver(part(0, s, 0, 1));
+      audit.deliver(part(s, 0, 1));
     REQUIRE(audit.report().counts == counts{0, 0, steps - 1, 0, 0});
   }
   SECTION("two steps of one rank of three") {
     for (std::uint64_t s = 0; s < steps; ++s)
       for (std::uint64_t rank = 0; rank < 3; ++rank)
-        audit.deliver(part(0, rank == 1 && (s == 2 || s == 3) ? 5 - s : s, rank, 3));
+        audit.deliver(part(rank == 1 && (s == 2 || s == 3) ? 5 - s : s, rank, 3));
     const auto report = audit.report();
     REQUIRE(report.counts == counts{0, 0, 1, 0, 0});
     REQUIRE(report.findings.front().step == 2);
@@ -279,25 +190,18 @@ TEST_CASE("audit: a step that a rank gets after a later one is moved") {
 
 TEST_CASE("audit: steps before the one that an attempt begins with are repeated, and still due") {
   audit audit;
-  for (std::uint64_t s = 0; s < steps; ++s)
-    audit.expect(part(0, s, 0, 1));
+  expect(audit, steps);
   audit.begin_attempt({.world_size = 1, .resumed_at = job_position{0, 3}});
   for (std::uint64_t s = 0; s < steps; ++s)
-    audit.deliver(part(0, s, 0, 1));
+    audit.deliver(part(s, 0, 1));
   REQUIRE(audit.report().counts == counts{3 * batch_rows, 3 * batch_rows, 0, 0, 0});
 }
 
 TEST_CASE("audit: rows that another rank gets are moved") {
   every_time({0, 0, batch_rows, 0, 0}, [](auto& job, auto& random) {
-    job = {make_attempt(0, steps * epochs, 2)};
-    const auto step = random() % (steps * epochs);
+    job = {make_attempt(0, job_steps, 2)};
+    const auto step = random() % (job_steps);
     std::swap(job[0][2 * step].rank, job[0][2 * step + 1].rank);
-  });
-}
-
-TEST_CASE("audit: a digest that does not fit its rows is changed, and nothing else") {
-  every_time({0, 0, 0, 1, 0}, [](auto& job, auto& random) {
-    random_line(job, random).digest.low ^= std::uint64_t{1} << (random() % 64);
   });
 }
 
@@ -330,7 +234,7 @@ TEST_CASE("audit: an unknown id is extra, and what was due is lost") {
 
 TEST_CASE("audit: masked and substituted rows are bad, and no fault") {
   std::mt19937 random{7};
-  auto job = std::vector<attempt>{make_attempt(0, steps * epochs, 2)};
+  auto job = std::vector<attempt>{make_attempt(0, job_steps, 2)};
   auto& masked = job[0][0];
   masked.bad.push_back({masked.positions[1], masked.ids[1], "corrupt", {}});
   erase_row(masked, 1);
@@ -345,7 +249,7 @@ TEST_CASE("audit: masked and substituted rows are bad, and no fault") {
 
 TEST_CASE("audit: a bad row must be due where the log says") {
   std::mt19937 random{8};
-  auto job = std::vector<attempt>{make_attempt(0, steps * epochs, 1)};
+  auto job = std::vector<attempt>{make_attempt(0, job_steps, 1)};
   auto& line = job[0][0];
   line.bad.push_back({line.positions[1], "s/nowhere", "corrupt", {}});
   erase_row(line, 1);
@@ -354,7 +258,7 @@ TEST_CASE("audit: a bad row must be due where the log says") {
 
 TEST_CASE("audit: a substitute that the list does not name is changed") {
   std::mt19937 random{9};
-  auto job = std::vector<attempt>{make_attempt(0, steps * epochs, 1)};
+  auto job = std::vector<attempt>{make_attempt(0, job_steps, 1)};
   auto& line = job[0][0];
   line.bad.push_back({line.positions[1], line.ids[1], "corrupt", "s/1"});
   REQUIRE(judge(job, random).counts == counts{0, 0, 0, 1, 0});
@@ -369,14 +273,14 @@ TEST_CASE("audit: of each kind the first few are listed, with epoch, step, posit
   REQUIRE(first.epoch == 1);
   REQUIRE(first.step == 0);
   REQUIRE(first.position == 0);
-  REQUIRE(first.id == id_at(1, 0));
+  REQUIRE(first.id == part(steps, 0, 1).ids[0]);
 }
 
 TEST_CASE("audit: an order with a gap or a wrong digest is refused") {
   audit audit;
-  audit.expect(part(0, 0, 0, 1));
-  REQUIRE_THROWS_AS(audit.expect(part(0, 2, 0, 1)), std::runtime_error);
-  auto wrong = part(0, 1, 0, 1);
+  audit.expect(part(0, 0, 1));
+  REQUIRE_THROWS_AS(audit.expect(part(2, 0, 1)), std::runtime_error);
+  auto wrong = part(1, 0, 1);
   wrong.digest.high ^= 1;
   REQUIRE_THROWS_AS(audit.expect(wrong), std::runtime_error);
 }

@@ -1,18 +1,6 @@
-#include "tests/support/catch.hpp"
-
-#include <leat/order.hpp>
+#include "tests/tools/leat/verify/audited_lines.hpp"
 
 #include "tools/leat/verify/attempt_order.hpp"
-#include "tools/leat/verify/audit.hpp"
-
-#include <algorithm>
-#include <map>
-#include <optional>
-#include <random>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace leat::command_history_test {
 
@@ -22,31 +10,6 @@ namespace leat::command_history_test {
 using namespace leat::command;
 
 namespace {
-
-constexpr std::uint64_t batch_rows = 12;
-constexpr std::uint64_t steps = 7;
-constexpr std::uint64_t epochs = 2;
-constexpr std::uint64_t job_steps = steps * epochs;
-
-void seal(batch_line& x) {
-  x.digest = {};
-  for (std::size_t i = 0; i < x.ids.size(); ++i)
-    x.digest += row_digest(x.epoch, x.positions[i], x.ids[i]);
-}
-
-batch_line part(std::uint64_t n, std::uint64_t rank, std::uint64_t world_size) {
-  const auto epoch = n / steps;
-  const auto step = n % steps;
-  batch_line x{.epoch = epoch, .step = step, .rank = rank, .world_size = world_size};
-  for (auto p = step * batch_rows; p < (step + 1) * batch_rows; ++p)
-    if (p % world_size == rank) {
-      x.positions.push_back(p);
-      x.ids.push_back("s/" + std::to_string((p * 5 + epoch * 3) % (batch_rows * steps)));
-      x.pixels.push_back(row_digest(epoch, p, "pixels"));
-    }
-  seal(x);
-  return x;
-}
 
 /// One start of a process.
 struct start {
@@ -262,40 +225,36 @@ audit_report judge(const simulated_job& job, std::mt19937& random) {
   return audit.report();
 }
 
-using counts = std::array<std::uint64_t, num_fault_kinds>;
+/// Calls `each` with many jobs and their certain lines.
+template <class Each>
+void for_each_job(Each each) {
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    simulated_job job{seed};
+    job.run();
+    if (const auto lines = job.certain_lines(); !lines.empty())
+      each(job, lines);
+  }
+}
 
 /// Damages one certain line of many jobs. `damage` returns what must be found, or nothing if it did
 /// no damage; what was handed over in another attempt as well may also be called changed.
 template <class Damage>
 void every_time(Damage damage) {
   std::size_t again = 0;
-  for (std::uint32_t seed = 0; seed < 300; ++seed) {
-    CAPTURE(seed);
-    simulated_job job{seed};
-    job.run();
-    const auto lines = job.certain_lines();
-    if (lines.empty())
-      continue;
+  for_each_job([&](simulated_job& job, const std::vector<line_name>& lines) {
     const auto chosen = lines[job.random() % lines.size()];
     const bool once = job.handed_over_once(chosen);
     const std::optional<counts> expected = damage(job, chosen);
     if (!expected)
-      continue;
+      return;
     again += once ? 0 : 1;
     auto found = judge(job, job.random).counts;
     if (!once)
       found[3] = (*expected)[3];
     REQUIRE(found == *expected);
-  }
+  });
   REQUIRE(again > 20);
-}
-
-void erase_row(batch_line& x, std::size_t i) {
-  const auto at = static_cast<std::ptrdiff_t>(i);
-  x.positions.erase(x.positions.begin() + at);
-  x.ids.erase(x.ids.begin() + at);
-  x.pixels.erase(x.pixels.begin() + at);
-  seal(x);
 }
 
 } // namespace
@@ -334,19 +293,16 @@ start run_of(std::uint64_t world, std::optional<std::uint64_t> rank, std::uint64
   return result;
 }
 
-std::uint64_t lost_of(std::vector<std::vector<start>> logs) {
+audit_report report_of(std::vector<std::vector<start>> logs) {
   simulated_job job{0};
   job.logs = std::move(logs);
-  const auto report = judge(job, job.random);
-  for (std::size_t i = 1; i < num_fault_kinds; ++i)
-    CHECK(report.counts[i] == 0);
-  return report.counts[0];
+  return judge(job, job.random);
 }
 
-std::uint64_t attempts_of(std::vector<std::vector<start>> logs) {
-  simulated_job job{0};
-  job.logs = std::move(logs);
-  return judge(job, job.random).attempts;
+std::uint64_t lost_of(std::vector<std::vector<start>> logs) {
+  const auto found = report_of(std::move(logs)).counts;
+  CHECK(found == counts{found[0], 0, 0, 0, 0});
+  return found[0];
 }
 
 } // namespace
@@ -412,9 +368,7 @@ TEST_CASE("history: a rank that begins twice in a term has not gone back with al
     return x;
   };
   const auto repeated = [](std::vector<std::vector<start>> logs) {
-    simulated_job job{0};
-    job.logs = std::move(logs);
-    return judge(job, job.random).counts[static_cast<std::size_t>(fault_kind::repeated)];
+    return report_of(std::move(logs)).count(fault_kind::repeated);
   };
   const auto other = in_term(1, 0, 0, job_steps);
   // It says that it resumes at step 3, without "continues", and hands over two steps again.
@@ -437,19 +391,17 @@ TEST_CASE("history: a job whose newest set was torn resumes from an older one, w
 }
 
 TEST_CASE("history: where a log was left out the report says whose, and from which attempt on") {
-  simulated_job job{0};
-  job.logs = {{run_of(2, 0, 0, 6), run_of(3, 0, 4, job_steps)},
-              {run_of(2, 1, 0, 6), run_of(3, 1, 4, job_steps)}};
-  const auto report = judge(job, job.random);
+  const auto report = report_of({{run_of(2, 0, 0, 6), run_of(3, 0, 4, job_steps)},
+                                 {run_of(2, 1, 0, 6), run_of(3, 1, 4, job_steps)}});
   REQUIRE(report.count(fault_kind::lost) == (job_steps - 4) * batch_rows);
   for (const auto& x : report.findings)
     CHECK(x.text == "no log of rank 2 of 3 in the attempt that began with epoch 0 step 4");
 }
 
 TEST_CASE("history: a log without a line is an attempt of its own, beside others it is none") {
-  CHECK(attempts_of({{}}) == 1);
-  CHECK(attempts_of({{}, {}}) == 1);
-  CHECK(attempts_of({{}, {run_of(1, {}, 0, 3)}}) == 1);
+  CHECK(report_of({{}}).attempts == 1);
+  CHECK(report_of({{}, {}}).attempts == 1);
+  CHECK(report_of({{}, {run_of(1, {}, 0, 3)}}).attempts == 1);
 }
 
 TEST_CASE("history: a row that is not there is lost") {
@@ -484,23 +436,17 @@ TEST_CASE("history: a line twice is each of its rows repeated") {
 
 TEST_CASE("history: lines before the step from which a start resumes are repeated") {
   std::size_t found = 0;
-  for (std::uint32_t seed = 0; seed < 300; ++seed) {
-    CAPTURE(seed);
-    simulated_job job{seed};
-    job.run();
-    const auto lines = job.certain_lines();
-    if (lines.empty())
-      continue;
+  for_each_job([&](simulated_job& job, const std::vector<line_name>& lines) {
     const auto at = lines.back();
     auto& now = job.logs[at.log][at.start];
     if (!job.of_last_attempt(at) || !now.header.resumed_at)
-      continue;
+      return;
     const auto first = now.header.resumed_at->epoch * steps + now.header.resumed_at->step;
     now.lines.insert(now.lines.begin(), part(job.random() % first, now.header.rank.value_or(0),
                                              now.header.world_size));
     REQUIRE(judge(job, job.random).counts == counts{0, now.lines.front().ids.size(), 0, 0, 0});
     ++found;
-  }
+  });
   REQUIRE(found > 50);
 }
 
@@ -528,23 +474,15 @@ TEST_CASE("history: a wrong digest, and a line of another world, are changed") {
 
 TEST_CASE("history: what differs from an earlier attempt is changed, whether it counts or not") {
   std::size_t found = 0;
-  for (std::uint32_t seed = 0; seed < 300; ++seed) {
-    CAPTURE(seed);
-    simulated_job job{seed};
-    job.run();
-    const auto lines = job.certain_lines();
-    if (lines.empty())
-      continue;
-    const auto at = lines[job.random() % lines.size()];
-    auto& x = job.line(at);
+  for_each_job([&](simulated_job& job, const std::vector<line_name>& lines) {
+    auto& x = job.line(lines[job.random() % lines.size()]);
     const auto row = job.random() % x.pixels.size();
     if (job.times_delivered(x.epoch, x.positions[row]) < 2)
-      continue;
+      return;
     x.pixels[row].high ^= 1;
-    const auto report = judge(job, job.random);
-    REQUIRE(report.count(fault_kind::changed) >= 1);
+    REQUIRE(judge(job, job.random).count(fault_kind::changed) >= 1);
     ++found;
-  }
+  });
   REQUIRE(found > 20);
 }
 

@@ -1,16 +1,11 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/child_process.hpp"
+#include "tests/support/json_members.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"
-
-#include <leat/error.hpp>
 
 #include "tools/leat/run_log.hpp"
 #include "tools/leat/verify/log_line.hpp"
-#include <nlohmann/json.hpp>
-
-#include <fstream>
-#include <iterator>
-#include <stdexcept>
-#include <string>
 
 namespace leat::command_log_test {
 
@@ -28,11 +23,6 @@ batch_line some_batch(std::uint64_t step) {
           .digest = {step, 99},
           .pixels = {{1, 2}, {3, 4}},
           .bad = {{7, "c.tar/9", "truncated", "b \"quoted\"\n\u00e9"}, {9, "d", "empty", {}}}};
-}
-
-std::string content(const std::string& file) {
-  std::ifstream in{file, std::ios::binary};
-  return {std::istreambuf_iterator<char>{in}, {}};
 }
 
 } // namespace
@@ -61,11 +51,11 @@ TEST_CASE("log line: a rank's batch has all members that scripts rely on") {
   line.bad.clear();
   auto x = nlohmann::json::parse(to_json(line));
   REQUIRE(x.size() == 8);
-  REQUIRE(x["epoch"] == 3);
-  REQUIRE(x["step"] == 4);
-  REQUIRE(x["rank"] == 1);
-  REQUIRE(x["world_size"] == 2);
-  REQUIRE(x["positions"] == nlohmann::json({5, 7}));
+  test::check_members(x, {{"epoch", 3},
+                          {"step", 4},
+                          {"rank", 1},
+                          {"world_size", 2},
+                          {"positions", nlohmann::json({5, 7})}});
   REQUIRE(x["ids"][0] == "a.tar/1");
   REQUIRE(x["digest"] == "00000000000000630000000000000004");
   REQUIRE(x["pixels"][1] == "00000000000000040000000000000003");
@@ -96,18 +86,18 @@ TEST_CASE("log line: other objects, lists of different lengths, a foreign rank a
           "refused") {
   auto shorter = some_batch(0);
   shorter.ids.pop_back();
-  REQUIRE_THROWS_AS(parse_log_line(to_json(shorter)), std::runtime_error);
   auto fewer = some_batch(0);
   fewer.pixels.pop_back();
-  REQUIRE_THROWS_AS(parse_log_line(to_json(fewer)), std::runtime_error);
   auto foreign = some_batch(0);
   foreign.rank = 2;
-  REQUIRE_THROWS_AS(parse_log_line(to_json(foreign)), std::runtime_error);
-  for (const char* text : {"{}", R"({"text": "a line of some corpus"})", R"({"leat": 7})"})
-    REQUIRE_THROWS_AS(parse_log_line(text), std::runtime_error);
-  auto x = nlohmann::json::parse(to_json(some_batch(0)));
-  x["digest"] = "12";
-  REQUIRE_THROWS_AS(parse_log_line(x.dump()), std::runtime_error);
+  auto hash = nlohmann::json::parse(to_json(some_batch(0)));
+  hash["digest"] = "12";
+  for (const auto& line :
+       {to_json(shorter), to_json(fewer), to_json(foreign), hash.dump(), std::string{"{}"},
+        std::string{R"({"text": "a line of some corpus"})"}, std::string{R"({"leat": 7})"}}) {
+    CAPTURE(line);
+    REQUIRE_THROWS_AS(parse_log_line(line), std::runtime_error);
+  }
 }
 
 TEST_CASE("run log: a log reads back line by line") {
@@ -133,7 +123,7 @@ TEST_CASE("run log: a torn last line is removed on opening, at every length of t
       std::ofstream{at / "log", std::ios::trunc} << whole << pad.substr(0, length * 9000)
                                                  << torn.substr(0, length);
       log_writer{at / "log"}.append("{}");
-      REQUIRE(content(at / "log") == whole + "{}\n");
+      REQUIRE(read_file(at / "log") == whole + "{}\n");
     }
 }
 
@@ -141,7 +131,7 @@ TEST_CASE("run log: a file that is one torn line becomes empty") {
   test::temporary_directory at;
   std::ofstream{at / "log"} << std::string(10'000, 'x');
   log_writer{at / "log"};
-  REQUIRE(content(at / "log").empty());
+  REQUIRE(read_file(at / "log").empty());
 }
 
 TEST_CASE("run log: the reader passes over a torn last line") {
@@ -158,14 +148,8 @@ TEST_CASE("run log: damage in the middle is an error that names file and line") 
                             << to_json(some_batch(2)) << "\n";
   log_reader reader{at / "log"};
   REQUIRE(reader.next());
-  try {
-    reader.next();
-    FAIL("no error");
-  } catch (const error& x) {
-    REQUIRE(x.code() == errc::torn_file);
-    REQUIRE(x.details().file == at / "log");
-    REQUIRE(x.details().got.find("line 2") != std::string::npos);
-  }
+  const auto problem = check_refusal([&] { reader.next(); }, errc::torn_file, {"line 2"});
+  REQUIRE(problem.details().file == at / "log");
 }
 
 TEST_CASE("run log: a directory that is not there is an input/output error") {
