@@ -1,8 +1,6 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/test.hpp"
 
 #include <leat/hash128.hpp>
-
-#include <string>
 
 namespace leat::hash128_test {
 namespace {

@@ -3,11 +3,10 @@
 #include "runtime/snapshot/job_file.hpp"
 #include "runtime/snapshot/job_file_writer.hpp"
 #include "runtime/snapshot/snapshot.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/operator_facts.hpp"
 
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -43,15 +42,6 @@ inline auto save_job(const std::string& directory, std::uint64_t epoch, std::uin
   for (std::uint64_t rank = world_size; rank-- > 0;)
     writer.add(rank, encode(part_of(epoch, step, rank, world_size)));
   return writer.finish(keep);
-}
-
-inline std::string content_of(const std::string& file) {
-  std::ifstream in{file, std::ios::binary};
-  return {std::istreambuf_iterator<char>{in}, {}};
-}
-
-inline void write_content(const std::string& file, const std::string& bytes) {
-  std::ofstream{file, std::ios::binary} << bytes;
 }
 
 /// The bytes of a job's file with these parts, in the order of the ranks.

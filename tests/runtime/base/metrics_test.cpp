@@ -1,8 +1,5 @@
 #include "runtime/base/metrics.hpp"
-#include "tests/support/catch.hpp"
-
-#include <thread>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::metrics_test {
 namespace {

@@ -1,11 +1,5 @@
 #include "runtime/base/ring.hpp"
-#include "tests/support/catch.hpp"
-
-#include <algorithm>
-#include <cstddef>
-#include <deque>
-#include <random>
-#include <string>
+#include "tests/support/test.hpp"
 
 namespace leat::ring_test {
 namespace {

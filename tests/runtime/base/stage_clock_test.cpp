@@ -1,9 +1,5 @@
 #include "runtime/base/worker_record.hpp"
-#include "tests/support/catch.hpp"
-
-#include <chrono>
-#include <cstddef>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::test::stage_clock_test {
 namespace {

@@ -1,11 +1,5 @@
 #include "runtime/base/step_ranges.hpp"
-#include "tests/support/catch.hpp"
-
-#include <algorithm>
-#include <cstdint>
-#include <random>
-#include <set>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::step_ranges_test {
 namespace {

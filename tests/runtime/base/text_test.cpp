@@ -1,7 +1,5 @@
 #include "runtime/base/text.hpp"
-#include "tests/support/catch.hpp"
-
-#include <string>
+#include "tests/support/test.hpp"
 
 namespace leat::text_test {
 namespace {

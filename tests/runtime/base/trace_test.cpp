@@ -1,21 +1,14 @@
 #include "runtime/base/metrics.hpp"
 #include "runtime/base/trace.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/test.hpp"
 
-#include <leat/error.hpp>
 #include <leat/notice.hpp>
 #include <leat/trace.hpp>
 
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
-
-#include <atomic>
-#include <cmath>
-#include <string>
-#include <thread>
-#include <vector>
 
 namespace leat::test::trace_test {
 namespace {
@@ -148,9 +141,9 @@ TEST_CASE(
       track.add(x.name("row"), i, i + 1);
     REQUIRE(x.left_out() == 2000);
   }
-  set_notice_handler([](const std::string&) {});
+  set_notice_handler({});
   REQUIRE(notices.size() == 1);
-  REQUIRE(notices[0].find("no space") != std::string::npos);
+  REQUIRE(has(notices[0], "no space"));
 }
 
 TEST_CASE("the file of a trace is whole JSON at any time, and replaces what was there") {

@@ -1,7 +1,5 @@
 #include "runtime/base/utf8.hpp"
-#include "tests/support/catch.hpp"
-
-#include <string>
+#include "tests/support/test.hpp"
 
 namespace leat::utf8_test {
 

@@ -1,11 +1,6 @@
 #include "runtime/cluster/message_codec.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/coordinator_cluster.hpp"
-
-#include <algorithm>
-#include <memory>
-#include <set>
-#include <string>
+#include "tests/support/test.hpp"
 
 namespace leat::coordinator_rules_test {
 
@@ -60,7 +55,7 @@ TEST_CASE(
   CHECK(a.term() == 1);
   x.silent.clear();
   x.pass(2s);
-  CHECK(first.refused().find("ranks: \"1\" there, \"2\" here") != std::string::npos);
+  CHECK(has(first.refused(), "ranks: \"1\" there, \"2\" here"));
   CHECK(a.refused().empty());
 }
 
@@ -72,17 +67,15 @@ TEST_CASE("processes with other rules are told so, both of them, before a term h
   auto& b = x.join(2, other);
   x.pass(2s);
   const std::string text = "on_rank_loss: \"back\" there, \"alone, 7 batches ahead\" here";
-  CHECK(a.refused().find(text) != std::string::npos);
-  CHECK(b.refused().find(text) != std::string::npos);
+  CHECK(has(a.refused(), text));
+  CHECK(has(b.refused(), text));
 }
 
 TEST_CASE("a job that stopped begins again with another number of ranks") {
   const bool lets_come_back = GENERATE(false, true);
   const bool has_new_coordinator = GENERATE(false, true);
   cluster x{{.world_size = 2, .comes_back_alone = lets_come_back}};
-  x.join(1, 0);
-  x.join(2, 1);
-  x.pass(2s);
+  x.join_all();
   REQUIRE(x.all_sit_in(1));
   for (const std::uint64_t process : {1, 2})
     x.lead->on_closed(process);
@@ -101,11 +94,10 @@ TEST_CASE("a job that stopped begins again with another number of ranks") {
 
 TEST_CASE("a process of another job takes no seat of a running term") {
   cluster x{{.world_size = 2, .comes_back_alone = true}};
-  x.join(1, 0);
-  auto& b = x.join(2, 1);
-  x.pass(2s);
+  x.join_all();
+  auto& b = x.members.at(2);
   x.silent[1] = true;
-  x.members.at(2).on_gone({7, 1, 0});
+  b.on_gone({7, 1, 0});
   x.begin(); // a new coordinator, which has not heard from anybody
   x.members.erase(1);
   auto other = x.hello(3, 0);
@@ -120,8 +112,7 @@ TEST_CASE("a process of another job takes no seat of a running term") {
 TEST_CASE("a process of another job takes no seat of a running term that nobody is left of") {
   const bool has_new_coordinator = GENERATE(false, true);
   cluster x{{.world_size = 1, .comes_back_alone = true}};
-  x.join(1, 0);
-  x.pass(2s);
+  x.join_all();
   REQUIRE(x.all_sit_in(1));
   x.lead->on_closed(1);
   x.members.clear();
@@ -154,7 +145,7 @@ TEST_CASE("where sets are kept is said by the ranks that begin") {
   SECTION("not alike") {
     b.want("others", {});
     x.pass(2s);
-    CHECK(a.refused().find("rank 1: the newest set in others") != std::string::npos);
+    CHECK(has(a.refused(), "rank 1: the newest set in others"));
     CHECK(b.refused() == a.refused());
   }
 }
@@ -192,14 +183,13 @@ TEST_CASE("a member of a term that the state directory does not know is told so"
       [](const std::string&) { return std::nullopt; }, x.now);
   x.connect(1);
   x.settle();
-  CHECK(a.refused().find("term 1") != std::string::npos);
+  CHECK(has(a.refused(), "term 1"));
 }
 
 TEST_CASE("a state directory that is removed ends the job at once") {
   cluster x{{.world_size = 2}};
-  auto& a = x.join(1, 0);
-  x.join(2, 1);
-  x.pass(2s);
+  x.join_all();
+  auto& a = x.members.at(1);
   auto& waiting = x.join(3, 0);
   x.pass(2s);
   x.memory.remove();
@@ -207,8 +197,8 @@ TEST_CASE("a state directory that is removed ends the job at once") {
   CHECK(x.lead->has_ended());
   CHECK(x.lead->has_lost_directory());
   CHECK_FALSE(x.lead->is_superseded());
-  CHECK(a.failure().find("state directory was removed") != std::string::npos);
-  CHECK(waiting.refused().find("state directory was removed") != std::string::npos);
+  CHECK(has(a.failure(), "state directory was removed"));
+  CHECK(has(waiting.refused(), "state directory was removed"));
 }
 
 TEST_CASE("a coordinator that is replaced says where the newer one is") {
@@ -228,7 +218,7 @@ TEST_CASE("a beat that is too long for the coordinator is refused") {
   hello.beat_ns = 6'000'000'000; // ranks are lost after 10 s
   auto& a = x.join(1, hello);
   x.settle();
-  CHECK(a.refused().find("a beat of 6 s") != std::string::npos);
+  CHECK(has(a.refused(), "a beat of 6 s"));
   hello = x.hello(2, 0);
   hello.beat_ns = 5'000'000'000;
   CHECK(x.join(2, hello).refused().empty());
@@ -238,9 +228,7 @@ TEST_CASE("a beat that is too long for the coordinator is refused") {
 
 TEST_CASE("processes that come and go leave nothing behind") {
   cluster x{{.world_size = 2}};
-  x.join(1, 0);
-  x.join(2, 1);
-  x.pass(2s);
+  x.join_all();
   std::size_t bytes = 0;
   for (std::uint64_t i = 0; i < 500; ++i) {
     auto hello = x.hello(100 + i, 0);
@@ -261,9 +249,7 @@ TEST_CASE("processes that come and go leave nothing behind") {
 TEST_CASE("processes of one host look at those alone that may have ended, and share them") {
   constexpr std::uint64_t ranks = 64;
   cluster x{{.world_size = ranks}};
-  for (std::uint64_t rank = 0; rank < ranks; ++rank)
-    x.join(1 + rank, rank);
-  x.pass(2s);
+  x.join_all();
   REQUIRE(x.all_sit_in(1));
   for (const auto& [number, one] : x.members)
     CHECK(one.neighbours().empty());

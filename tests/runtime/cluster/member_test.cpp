@@ -1,9 +1,6 @@
 #include "runtime/cluster/member.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/cluster_facts.hpp"
-
-#include <chrono>
-#include <utility>
+#include "tests/support/test.hpp"
 
 namespace leat::member_test {
 

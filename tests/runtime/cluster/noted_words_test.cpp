@@ -1,9 +1,5 @@
 #include "runtime/cluster/noted_words.hpp"
-#include "tests/support/catch.hpp"
-
-#include <atomic>
-#include <thread>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::noted_words_test {
 namespace {

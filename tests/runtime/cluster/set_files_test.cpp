@@ -2,16 +2,10 @@
 #include "runtime/cluster/kept_in_directory.hpp"
 #include "runtime/cluster/memory_state_directory.hpp"
 #include "runtime/cluster/set_files.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/cluster_facts.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/temporary_directory.hpp"
-
-#include <leat/error.hpp>
-
-#include <filesystem>
-#include <memory>
-#include <string>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::set_files_test {
 
@@ -38,33 +32,30 @@ struct set_job {
       UNSCOPED_INFO(answer->why_not);
     return answer;
   }
-  std::vector<std::string> names() const {
-    std::vector<std::string> all;
-    for (const auto& x : std::filesystem::directory_iterator{place.path()})
-      all.push_back(x.path().filename().string());
-    return all;
+  void collect(const job_position& at, const std::vector<std::uint64_t>& ranks) {
+    CHECK_FALSE(run(kind::begin, at));
+    for (const auto rank : ranks)
+      CHECK_FALSE(run(kind::add, at, rank));
   }
+  std::set<std::string> names() const { return test::names_in(place.path()); }
 };
 
 } // namespace
 
 TEST_CASE("a set is there when all its parts are, and not before") {
   set_job x;
-  CHECK_FALSE(x.run(kind::begin, {0, 4}));
-  CHECK_FALSE(x.run(kind::add, {0, 4}, 1));
-  CHECK_FALSE(x.run(kind::add, {0, 4}, 0));
+  x.collect({0, 4}, {1, 0});
   CHECK_FALSE(newest_set_in(x.place.path()));
   const auto answer = x.run(kind::finish, {0, 4});
   REQUIRE(answer);
   CHECK(answer->why_not.empty());
   CHECK(newest_set_in(x.place.path()) == job_position{0, 4});
-  CHECK(x.names() == std::vector<std::string>{"epoch-0-step-4.of-2"});
+  CHECK(x.names() == std::set<std::string>{"epoch-0-step-4.of-2"});
 }
 
 TEST_CASE("a set that is abandoned leaves nothing behind") {
   set_job x;
-  (void)x.run(kind::begin, {0, 4});
-  (void)x.run(kind::add, {0, 4}, 0);
+  x.collect({0, 4}, {0});
   CHECK_FALSE(x.run(kind::abandon, {0, 4}));
   CHECK(x.names().empty());
   CHECK_FALSE(x.run(kind::add, {0, 4}, 1));
@@ -73,8 +64,7 @@ TEST_CASE("a set that is abandoned leaves nothing behind") {
 
 TEST_CASE("what cannot be stored is told once, and the next set can be") {
   set_job x;
-  (void)x.run(kind::begin, {0, 4});
-  (void)x.run(kind::add, {0, 4}, 0);
+  x.collect({0, 4}, {0});
   const auto answer = x.run(kind::add, {0, 4}, 0); // twice
   REQUIRE(answer);
   CHECK(answer->at == job_position{0, 4});
@@ -82,17 +72,13 @@ TEST_CASE("what cannot be stored is told once, and the next set can be") {
   CHECK_FALSE(x.run(kind::add, {0, 4}, 1));
   CHECK_FALSE(x.run(kind::finish, {0, 4}));
   CHECK(x.names().empty());
-  (void)x.run(kind::begin, {0, 6});
-  (void)x.run(kind::add, {0, 6}, 0);
-  (void)x.run(kind::add, {0, 6}, 1);
+  x.collect({0, 6}, {0, 1});
   CHECK(x.run(kind::finish, {0, 6})->why_not.empty());
 }
 
 TEST_CASE("a coordinator that is not the newest any more stores nothing") {
   set_job x;
-  (void)x.run(kind::begin, {0, 4});
-  (void)x.run(kind::add, {0, 4}, 0);
-  (void)x.run(kind::add, {0, 4}, 1);
+  x.collect({0, 4}, {0, 1});
   x.is_newest = false;
   CHECK_FALSE(x.run(kind::finish, {0, 4})->why_not.empty());
   CHECK(x.names().empty());

@@ -1,12 +1,12 @@
 #include "runtime/cluster/file_state_directory.hpp"
 #include "runtime/cluster/memory_state_directory.hpp"
 #include "runtime/storage/durable_file.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/file_size_limit.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/pipe.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/test.hpp"
 
 #include <leat/notice.hpp>
 
@@ -14,24 +14,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <memory>
-#include <random>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
 
 namespace leat::state_directory_test {
 namespace {
 
 namespace fs = std::filesystem;
+using test::names_in;
 using test::pipe_pair;
 using test::temporary_directory;
+using test::write_content;
 
 /// Runs a test over files, in a directory that does not exist yet, and over memory.
 void for_both(const std::function<void(state_directory&)>& run) {
@@ -42,20 +34,10 @@ void for_both(const std::function<void(state_directory&)>& run) {
   run(memory);
 }
 
-void put(const std::string& file, const std::string& text) {
-  std::ofstream{file, std::ios::binary} << text;
-}
-
-std::set<std::string> names_in(const std::string& directory) {
-  std::set<std::string> names;
-  for (const auto& x : fs::directory_iterator{directory})
-    names.insert(x.path().filename().string());
-  return names;
-}
-
-bool contains_text(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+struct kept_files {
+  temporary_directory at;
+  file_state_directory x{at.path()};
+};
 
 TEST_CASE("state directory: lives are numbered from 1, and the newest one's address is told") {
   for_both([](state_directory& x) {
@@ -99,13 +81,11 @@ TEST_CASE("state directory: lives that write nothing remove no state") {
   });
 }
 
-TEST_CASE("state directory: files of the newest two stay, those of lives before them go") {
-  const temporary_directory at;
-  file_state_directory x{at.path()};
-  put(at / "coordinator.1.0123.tmp", "");
-  put(at / "coordinator.4.0123.tmp", "");
-  put(at / "state.1.tmp", "");
-  put(at / "notes.txt", "");
+TEST_CASE_METHOD(kept_files,
+                 "state directory: files of the newest two stay, those of lives before them go") {
+  for (const auto* name :
+       {"coordinator.1.0123.tmp", "coordinator.4.0123.tmp", "state.1.tmp", "notes.txt"})
+    write_content(at / name, "");
   for (int i = 0; i < 4; ++i)
     x.write_state(x.begin_life("job", "a:1"), "job", "x");
   CHECK(names_in(at.path())
@@ -113,45 +93,41 @@ TEST_CASE("state directory: files of the newest two stay, those of lives before 
                                  "job.1", "notes.txt", "state.3", "state.4"});
 }
 
-TEST_CASE("state directory: numbers stay above those of states whose coordinator's file is gone") {
-  const temporary_directory at;
-  file_state_directory x{at.path()};
-  put(at / "state.8", encode_state("job", "x"));
+TEST_CASE_METHOD(
+    kept_files,
+    "state directory: numbers stay above those of states whose coordinator's file is gone") {
+  write_content(at / "state.8", encode_state("job", "x"));
   CHECK(x.begin_life("job", "a:1") == 9);
 }
 
-TEST_CASE("state directory: names that leat does not give are not looked at") {
-  const temporary_directory at;
-  file_state_directory x{at.path()};
+TEST_CASE_METHOD(kept_files, "state directory: names that leat does not give are not looked at") {
   for (const auto* name : {"coordinator.", "coordinator.07", "coordinator.-9", "coordinator.9x",
                            "coordinator9", "coordinator.99999999999999999999999", "state.1 ",
                            "xcoordinator.9", "state", "state.", "coordinator.9.tmp"})
-    put(at / name, "?");
+    write_content(at / name, "?");
   CHECK(x.newest_life() == 0);
   CHECK_FALSE(x.read_state());
   CHECK(x.begin_life("job", "a:1") == 1);
 }
 
-TEST_CASE(
+TEST_CASE_METHOD(
+    kept_files,
     "state directory: one that everybody may write to is refused, its group's gets a notice") {
-  const temporary_directory at;
-  file_state_directory x{at.path()};
   std::vector<std::string> heard;
   set_notice_handler([&](const std::string& text) { heard.push_back(text); });
   for (const mode_t mode : {0777, 01777, 0702}) {
     ::chmod(at.path().c_str(), mode);
-    const auto problem = problem_of([&] { x.begin_life("job", "a:1"); });
-    REQUIRE(problem);
-    CHECK(problem->code() == errc::invalid_argument);
-    CHECK(problem->details().file == at.path());
-    CHECK(contains_text(problem->details().got, "everybody"));
+    const auto problem = thrown_by([&] { x.begin_life("job", "a:1"); });
+    CHECK(problem.code() == errc::invalid_argument);
+    CHECK(problem.details().file == at.path());
+    CHECK(has(problem.details().got, "everybody"));
   }
   CHECK(names_in(at.path()).empty());
   CHECK(heard.empty());
   ::chmod(at.path().c_str(), 0770);
   CHECK(x.begin_life("job", "a:1") == 1);
   REQUIRE(heard.size() == 1);
-  CHECK(contains_text(heard[0], at.path()));
+  CHECK(has(heard[0], at.path()));
   ::chmod(at.path().c_str(), 0755);
   CHECK(x.begin_life("job", "a:1") == 2);
   CHECK(heard.size() == 1);
@@ -162,7 +138,7 @@ TEST_CASE("state directory: no link leads what is written elsewhere") {
   const temporary_directory at;
   fs::create_directory(at / "state");
   file_state_directory x{at / "state"};
-  put(at / "victim", "precious");
+  write_content(at / "victim", "precious");
   for (const std::string name : {"look.tmp", "state.1.tmp"})
     fs::create_symlink("../victim", at / ("state/" + name));
   const auto life = x.begin_life("job", "a:1");
@@ -176,20 +152,16 @@ TEST_CASE("state directory: no link leads what is written elsewhere") {
   CHECK_FALSE(fs::exists(at / "state/look.tmp"));
 }
 
-TEST_CASE("state directory: no number comes after the last one") {
-  const temporary_directory at;
-  file_state_directory x{at.path()};
-  put(at / "coordinator.18446744073709551615", "a:1\n");
+TEST_CASE_METHOD(kept_files, "state directory: no number comes after the last one") {
+  write_content(at / "coordinator.18446744073709551615", "a:1\n");
   CHECK(code_of([&] { x.begin_life("job", "a:1"); }) == errc::torn_file);
 }
 
-TEST_CASE("state directory: an address that is not whole is none yet") {
-  const temporary_directory at;
-  file_state_directory x{at.path()};
+TEST_CASE_METHOD(kept_files, "state directory: an address that is not whole is none yet") {
   x.begin_life("job", "a:1");
   for (const std::string text : {"", "b:", "b:1", "\n", "b:1\n\n", "b:1\nc"}) {
     CAPTURE(text);
-    put(at / "coordinator.2", text);
+    write_content(at / "coordinator.2", text);
     CHECK_FALSE(x.address_of_newest());
   }
   CHECK(x.newest_life() == 2);
@@ -200,12 +172,10 @@ TEST_CASE("state directory: an address that is not whole is none yet") {
 TEST_CASE("state directory: it belongs to one job until it is handed over") {
   for_both([](state_directory& x) {
     x.write_state(x.begin_life("first", "a:1"), "first", "over");
-    const auto problem = problem_of([&] { x.begin_life("second", "a:1"); });
-    REQUIRE(problem);
-    CHECK(problem->code() == errc::invalid_argument);
-    CHECK(contains_text(problem->what(), "\"first\""));
-    CHECK(contains_text(problem->what(), "\"second\""));
-    CHECK(contains_text(problem->what(), x.name()));
+    const auto problem = thrown_by([&] { x.begin_life("second", "a:1"); });
+    CHECK(problem.code() == errc::invalid_argument);
+    for (const auto& part : {std::string{"\"first\""}, std::string{"\"second\""}, x.name()})
+      CHECK(has(problem.what(), part));
     CHECK(x.newest_life() == 1);
 
     CHECK(code_of([&] { x.hand_over("third", "second"); }) == errc::invalid_argument);
@@ -247,20 +217,19 @@ TEST_CASE("state file: whatever is changed in it is found") {
   }
 }
 
-TEST_CASE("state directory: a damaged newest state is an error with its name, not an older state") {
-  const temporary_directory at;
-  file_state_directory x{at.path()};
+TEST_CASE_METHOD(
+    kept_files,
+    "state directory: a damaged newest state is an error with its name, not an older state") {
   x.write_state(x.begin_life("job", "a:1"), "job", "one");
   x.write_state(x.begin_life("job", "a:1"), "job", "two");
-  put(at / "state.2", encode_state("job", "two").substr(0, 50));
-  const auto problem = problem_of([&] { x.read_state(); });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::torn_file);
-  CHECK(problem->details().file == at / "state.2");
+  write_content(at / "state.2", encode_state("job", "two").substr(0, 50));
+  const auto problem = thrown_by([&] { x.read_state(); });
+  CHECK(problem.code() == errc::torn_file);
+  CHECK(problem.details().file == at / "state.2");
   fs::remove(at / "state.2");
   REQUIRE(::mkfifo((at / "state.2").c_str(), 0600) == 0);
   CHECK(code_of([&] { x.read_state(); }) == errc::torn_file); // and does not wait for a writer
-  put(at / "job.2", "");
+  write_content(at / "job.2", "");
   CHECK(code_of([&] { x.begin_life("job", "a:1"); }) == errc::torn_file);
 }
 
@@ -281,7 +250,7 @@ TEST_CASE("state directory: only its user may read it") {
 TEST_CASE(
     "state directory: calls that fail are errors with the file's name, and leave all as it was") {
   const temporary_directory at;
-  put(at / "file", "");
+  write_content(at / "file", "");
   file_state_directory no_directory{at / "file"};
   CHECK(code_of([&] { no_directory.begin_life("job", "a:1"); }) == errc::io);
   CHECK(code_of([&] { no_directory.address_of_newest(); }) == errc::io);
@@ -292,10 +261,9 @@ TEST_CASE(
   x.write_state(life, "job", "old");
   {
     const test::file_size_limit full{1};
-    const auto problem = problem_of([&] { x.write_state(life, "job", std::string(1000, 'x')); });
-    REQUIRE(problem);
-    CHECK(problem->code() == errc::io);
-    CHECK(contains_text(problem->details().file, "state.1"));
+    const auto problem = thrown_by([&] { x.write_state(life, "job", std::string(1000, 'x')); });
+    CHECK(problem.code() == errc::io);
+    CHECK(has(problem.details().file, "state.1"));
     CHECK(code_of([&] { x.begin_life("job", "b:1"); }) == errc::io);
     CHECK(x.newest_life() == life); // needs no room
   }
@@ -460,7 +428,7 @@ TEST_CASE("durable file: a file is made by one only, and is whole") {
   const temporary_directory at;
   CHECK(create_durably(at / "x", "one", 0600));
   CHECK_FALSE(create_durably(at / "x", "two", 0600));
-  CHECK(read_file(at / "x") == "one");
+  CHECK(test::content_of(at / "x") == "one");
   CHECK(names_in(at.path()) == std::set<std::string>{"x"});
   CHECK(code_of([&] { create_durably(at / "none/x", "one"); }) == errc::io);
 }

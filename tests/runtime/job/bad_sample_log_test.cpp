@@ -1,24 +1,12 @@
 #include "runtime/job/bad_sample_log.hpp"
 #include "runtime/storage/file_descriptor.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
-
-#include <leat/error.hpp>
+#include "tests/support/test.hpp"
 
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <set>
-#include <sstream>
-#include <string>
-#include <thread>
-#include <vector>
 
 namespace leat::bad_sample_log_test {
 namespace {
@@ -32,11 +20,7 @@ struct fixture {
   std::string path = directory / "bad.jsonl";
   bad_sample_log log{path};
 
-  std::string content() const {
-    std::ifstream in{path, std::ios::binary};
-    return {std::istreambuf_iterator<char>{in}, {}};
-  }
-  void write(const std::string& text) const { std::ofstream{path, std::ios::binary} << text; }
+  std::string content() const { return test::content_of(path); }
 };
 
 std::string line(int epoch, int step, int position) {
@@ -77,7 +61,7 @@ TEST_CASE_METHOD(fixture, "bad_sample_log: a cut removes what the run will write
 TEST_CASE_METHOD(fixture, "bad_sample_log: a cut removes a torn last line, wherever it is torn") {
   const auto whole = line(0, 1, 2);
   for (std::size_t n = 0; n < whole.size(); ++n) {
-    write(whole + whole.substr(0, n));
+    test::write_content(path, whole + whole.substr(0, n));
     log.cut(9, 0, 0, 1);
     REQUIRE(content() == whole);
   }
@@ -92,14 +76,10 @@ TEST_CASE_METHOD(fixture, "bad_sample_log: numbers inside of an id are not taken
 TEST_CASE_METHOD(fixture,
                  "bad_sample_log: a log that cannot be written is an error with its path") {
   bad_sample_log nowhere{directory / "none/bad.jsonl"};
-  try {
-    nowhere.append(0, 0, 0, {masked(1)});
-    FAIL("no exception");
-  } catch (const error& x) {
-    CHECK(x.code() == errc::io);
-    CHECK(x.details().file == directory / "none/bad.jsonl");
-    CHECK(x.details().got == "No such file or directory");
-  }
+  const auto x = thrown_by([&] { nowhere.append(0, 0, 0, {masked(1)}); });
+  CHECK(x.code() == errc::io);
+  CHECK(x.details().file == directory / "none/bad.jsonl");
+  CHECK(x.details().got == "No such file or directory");
 }
 
 TEST_CASE_METHOD(fixture, "bad_sample_log: one that cannot be read when it is cut is an error") {
@@ -160,10 +140,7 @@ TEST_CASE_METHOD(fixture, "bad_sample_log: ranks in threads restore and write on
     got.insert(line);
   CHECK(got.size() == ranks * lines);
   CHECK(std::set<std::string>{got.begin(), got.end()}.size() == ranks * lines);
-  std::size_t files = 0;
-  for ([[maybe_unused]] const auto& x : std::filesystem::directory_iterator{directory.path()})
-    ++files;
-  CHECK(files == 1);
+  CHECK(test::names_in(directory.path()).size() == 1);
 }
 
 TEST_CASE("bad_sample_log: without a path nothing is written") {

@@ -1,13 +1,7 @@
 #include "runtime/job/automatic_workers.hpp"
 #include "runtime/job/core_budget.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/temporary_directory.hpp"
-
-#include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <utility>
+#include "tests/support/test.hpp"
 
 namespace leat::test::core_budget_test {
 namespace {
@@ -28,14 +22,12 @@ struct groups {
 
 TEST_CASE("a group of version 2 gives its quota, rounded up") {
   groups x;
-  x.say("job/cpu.max", "250000 100000");
-  REQUIRE(x.cores("0::/job\n") == 3);
-  x.say("job/cpu.max", "200000 100000");
-  REQUIRE(x.cores("0::/job\n") == 2);
-  x.say("job/cpu.max", "5000 100000");
-  REQUIRE(x.cores("0::/job\n") == 1);
-  x.say("job/cpu.max", "max 100000");
-  REQUIRE(x.cores("0::/job\n") == std::nullopt);
+  for (const auto& [quota, cores] : std::map<std::string, std::optional<std::size_t>>{
+           {"250000", 3}, {"200000", 2}, {"5000", 1}, {"max", std::nullopt}}) {
+    CAPTURE(quota);
+    x.say("job/cpu.max", quota + " 100000");
+    REQUIRE(x.cores("0::/job\n") == cores);
+  }
 }
 
 TEST_CASE("a group has no more than those above it") {

@@ -1,39 +1,23 @@
 #include "runtime/job/left_out_steps.hpp"
-#include "tests/support/catch.hpp"
-
-#include <leat/error.hpp>
-
-#include <algorithm>
-#include <cstdint>
-#include <random>
-#include <set>
-#include <string>
+#include "tests/support/test.hpp"
 
 namespace leat::left_out_steps_test {
 namespace {
 
-bool contains(const std::string& text, const char* part) {
-  return text.find(part) != std::string::npos;
-}
-
 std::string text_of_refusal(left_out_steps& steps, const step_range& range, std::uint64_t now) {
-  try {
-    steps.add(range, now);
-  } catch (const error& x) {
-    CHECK(x.code() == errc::invalid_argument);
-    return x.what();
-  }
-  return {};
+  const auto problem = problem_of([&] { steps.add(range, now); });
+  CHECK((!problem || problem->code() == errc::invalid_argument));
+  return problem ? problem->what() : "";
 }
 
 TEST_CASE("left out steps: past steps are refused, unless they are left out already") {
   left_out_steps steps;
   steps.add({4, 6}, 0);
   CHECK(text_of_refusal(steps, {4, 6}, 10).empty());
-  CHECK(contains(text_of_refusal(steps, {4, 7}, 10), "step 7 is past"));
-  CHECK(contains(text_of_refusal(steps, {3, 3}, 4), "step 3 is past"));
+  CHECK(has(text_of_refusal(steps, {4, 7}, 10), "step 7 is past"));
+  CHECK(has(text_of_refusal(steps, {3, 3}, 4), "step 3 is past"));
   CHECK(text_of_refusal(steps, {7, 7}, 7).empty());
-  CHECK(contains(text_of_refusal(steps, {9, 8}, 0), "a first step that is not above the last"));
+  CHECK(has(text_of_refusal(steps, {9, 8}, 0), "a first step that is not above the last"));
 }
 
 TEST_CASE("left out steps: a restore takes those of the snapshot and those that were named") {

@@ -1,8 +1,5 @@
 #include "runtime/job/worker_control.hpp"
-#include "tests/support/catch.hpp"
-
-#include <algorithm>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::worker_control_test {
 namespace {

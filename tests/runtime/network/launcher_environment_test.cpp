@@ -1,11 +1,5 @@
 #include "runtime/network/launcher_environment.hpp"
-#include "tests/support/catch.hpp"
-#include "tests/support/thrown_error.hpp"
-
-#include <map>
-#include <set>
-#include <string>
-#include <string_view>
+#include "tests/support/test.hpp"
 
 namespace leat::launcher_environment_test {
 namespace {
@@ -42,10 +36,6 @@ std::string refusal(const variables& x) {
   return problem->what();
 }
 
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
 variables operator+(variables a, const variables& b) {
   for (const auto& [name, value] : b)
     a.insert_or_assign(name, value);
@@ -79,9 +69,6 @@ const variables sbatch{{"SLURM_PROCID", "0"},
 
 TEST_CASE("launcher environment: torchrun") {
   const auto x = facts_of(torchrun);
-  CHECK(x.rank == 2);
-  CHECK(x.world_size == 4);
-  CHECK(x.cluster.coordinator.value().value == network_address{"node1", 62268});
   CHECK_FALSE(x.cluster.is_insecure);
   CHECK(x.cluster.token.empty());
   CHECK(
@@ -92,9 +79,6 @@ TEST_CASE("launcher environment: torchrun") {
 }
 
 TEST_CASE("launcher environment: Slurm") {
-  const auto x = facts_of(srun);
-  CHECK(x.rank == 5);
-  CHECK(x.world_size == 8);
   CHECK(shown(srun)
         == "rank 5 of 8 from Slurm (SLURM_PROCID, SLURM_NTASKS), coordinator node02:11234 from "
            "SLURM_STEP_NODELIST, SLURM_JOB_ID, SLURM_STEP_ID, job 1234 from SLURM_JOB_ID");

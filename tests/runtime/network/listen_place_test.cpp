@@ -1,10 +1,5 @@
 #include "runtime/network/listen_place.hpp"
-#include "tests/support/catch.hpp"
-#include "tests/support/thrown_error.hpp"
-
-#include <map>
-#include <string>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::listen_place_test {
 namespace {
@@ -42,11 +37,9 @@ std::string chosen(const listen_wish& wish) {
 }
 
 std::string refusal(const listen_wish& wish) {
-  const auto problem = problem_of([&] { place_of(wish); });
-  if (!problem)
-    return {};
-  CHECK(problem->code() == errc::invalid_argument);
-  return problem->what();
+  const auto problem = thrown_by([&] { place_of(wish); });
+  CHECK(problem.code() == errc::invalid_argument);
+  return problem.what();
 }
 
 } // namespace
@@ -102,8 +95,8 @@ TEST_CASE("listen place: what other machines can reach is refused where nobody m
   for (const auto& wish : {bind_to("10.0.0.5:1", false), bind_to("node5:1", false)}) {
     const auto text = refusal(wish);
     CAPTURE(text);
-    CHECK(text.find("127.0.0.1:1") != std::string::npos);
-    CHECK(text.find("--insecure or LEAT_CLUSTER_INSECURE=1") != std::string::npos);
+    CHECK(has(text, "127.0.0.1:1"));
+    CHECK(has(text, "--insecure or LEAT_CLUSTER_INSECURE=1"));
   }
 }
 
@@ -111,9 +104,8 @@ TEST_CASE("listen place: an address of another machine is refused, with those th
   for (const std::string text : {"10.0.0.9:1", "node9:1", "0.0.0.0:1", "[::]:1"}) {
     const auto got = refusal(bind_to(text, true));
     CAPTURE(got);
-    CHECK(got.find(text == "node9:1" ? "10.0.0.9" : parse_address(text, "x").host)
-          != std::string::npos);
-    CHECK(got.find("eth0 10.0.0.5") != std::string::npos);
+    CHECK(has(got, text == "node9:1" ? "10.0.0.9" : parse_address(text, "x").host));
+    CHECK(has(got, "eth0 10.0.0.5"));
   }
 }
 
@@ -129,11 +121,9 @@ TEST_CASE("listen place: a port that is free is found, and one that is not is re
   const auto port = find_listen_port(loopback, 0);
   CHECK(port != 0);
   // No address of this machine: 192.0.2.0/24 is for documents.
-  const auto problem = problem_of([&] { find_listen_port(ip("192.0.2.77"), port); });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::io);
-  CHECK(std::string{problem->what()}.find("192.0.2.77:" + std::to_string(port))
-        != std::string::npos);
+  const auto problem = thrown_by([&] { find_listen_port(ip("192.0.2.77"), port); });
+  CHECK(problem.code() == errc::io);
+  CHECK(has(problem.what(), "192.0.2.77:" + std::to_string(port)));
 }
 
 } // namespace leat::listen_place_test

@@ -1,11 +1,5 @@
 #include "runtime/order/epoch_outlook.hpp"
-#include "tests/support/catch.hpp"
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <random>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::epoch_outlook_test {
 namespace {

@@ -1,10 +1,5 @@
 #include "runtime/order/order_cache.hpp"
-#include "tests/support/catch.hpp"
-
-#include <cstdint>
-#include <memory>
-#include <random>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::order_cache_test {
 namespace {

@@ -1,21 +1,13 @@
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/order.hpp"
-#include "tests/support/catch.hpp"
-
-#include <leat/error.hpp>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <map>
-#include <numeric>
-#include <random>
-#include <set>
-#include <string_view>
+#include "tests/support/test.hpp"
+#include "tests/support/uniformity.hpp"
 
 namespace leat::order_test {
 namespace {
 
+using test::most_sigmas;
+using test::sigmas_from_uniform;
 using list = std::vector<std::uint64_t>;
 
 #ifdef __OPTIMIZE__
@@ -27,19 +19,15 @@ constexpr bool optimized = false;
 /// Unoptimized and sanitizer builds run the same cases with fewer keys.
 constexpr std::uint64_t keys = optimized ? 100'000 : 8'000;
 
-list image(const permutation& p) {
-  list result(p.size());
-  for (std::uint64_t i = 0; i < p.size(); ++i)
-    result[i] = p(i);
-  return result;
-}
-
-list first_values(std::uint64_t n, std::uint64_t key, std::uint64_t count = 8) {
-  const permutation p{n, key};
+list first_values(const permutation& p, std::uint64_t count = 8) {
   list result(count);
   for (std::uint64_t i = 0; i < count; ++i)
     result[i] = p(i);
   return result;
+}
+
+list image(const permutation& p) {
+  return first_values(p, p.size());
 }
 
 bool is_bijection(const permutation& p) {
@@ -52,21 +40,6 @@ bool is_bijection(const permutation& p) {
   }
   return true;
 }
-
-/// How many standard deviations the counts are from uniform: the chi-square statistic by the
-/// normal approximation of Wilson and Hilferty.
-double sigmas_from_uniform(const list& counts) {
-  const auto total = static_cast<double>(std::accumulate(counts.begin(), counts.end(), 0ULL));
-  const double expected = total / static_cast<double>(counts.size());
-  double chi_square = 0;
-  for (auto count : counts)
-    chi_square += std::pow(static_cast<double>(count) - expected, 2) / expected;
-  const auto freedom = static_cast<double>(counts.size() - 1);
-  const double variance = 2.0 / (9.0 * freedom);
-  return (std::cbrt(chi_square / freedom) - (1 - variance)) / std::sqrt(variance);
-}
-
-constexpr double most_sigmas = 6;
 
 /// The cell of x, which is below n, when n values are put into at most 1,000 cells of nearly the
 /// same size.
@@ -115,10 +88,9 @@ list all_records(const epoch_order& order) {
 
 bool is_each_once(list records) {
   std::sort(records.begin(), records.end());
-  for (std::uint64_t i = 0; i < records.size(); ++i)
-    if (records[i] != i)
-      return false;
-  return true;
+  list all(records.size());
+  std::iota(all.begin(), all.end(), std::uint64_t{0});
+  return records == all;
 }
 
 void append_word(std::vector<std::byte>& bytes, std::uint64_t x) {
@@ -230,17 +202,17 @@ void check_unrelated(const list& a, const list& b) {
 } // namespace
 
 TEST_CASE("order: the permutation has the documented values") {
-  CHECK(first_values(8, 0) == list{5, 0, 4, 6, 7, 1, 2, 3});
-  CHECK(first_values(10, 1) == list{8, 5, 1, 3, 4, 7, 9, 6});
-  CHECK(first_values(1000, 7) == list{84, 563, 120, 510, 353, 131, 895, 98});
-  CHECK(first_values(1024, 7) == list{973, 34, 132, 344, 724, 689, 494, 288});
-  CHECK(first_values(1'000'000'000, 0x0123456789abcdef)
+  CHECK(first_values({8, 0}) == list{5, 0, 4, 6, 7, 1, 2, 3});
+  CHECK(first_values({10, 1}) == list{8, 5, 1, 3, 4, 7, 9, 6});
+  CHECK(first_values({1000, 7}) == list{84, 563, 120, 510, 353, 131, 895, 98});
+  CHECK(first_values({1024, 7}) == list{973, 34, 132, 344, 724, 689, 494, 288});
+  CHECK(first_values({1'000'000'000, 0x0123456789abcdef})
         == list{971164032, 856269711, 943306000, 84018410, 21164214, 270357781, 255890308,
                 926549355});
-  CHECK(first_values(1ULL << 40, 7)
+  CHECK(first_values({1ULL << 40, 7})
         == list{980295853861, 1070600291538, 397322962284, 9727244353, 1072368231304, 438466854181,
                 261524751740, 345704733345});
-  CHECK(first_values(1ULL << 63, 7, 3)
+  CHECK(first_values({1ULL << 63, 7}, 3)
         == list{3024575060685834299, 4110178610371663721, 8161862003361257709});
 }
 
@@ -437,19 +409,16 @@ TEST_CASE("order: seed, epoch, source and data give unrelated orders") {
   const auto order = all_records(order_of(base, 0));
   CHECK(order == all_records(order_of(base, 0)));
 
-  auto other = base;
-  other.shuffle.seed += 1;
-  check_unrelated(order, all_records(order_of(other, 0)));
   check_unrelated(order, all_records(order_of(base, 1)));
-  other = base;
-  other.source += 1;
-  check_unrelated(order, all_records(order_of(other, 0)));
-  other = base;
-  other.data_digest.low += 1;
-  check_unrelated(order, all_records(order_of(other, 0)));
-  other = base;
-  other.data_digest.high += 1;
-  check_unrelated(order, all_records(order_of(other, 0)));
+  const auto check_other = [&](auto change) {
+    auto other = base;
+    change(other);
+    check_unrelated(order, all_records(order_of(other, 0)));
+  };
+  check_other([](order_config& x) { x.shuffle.seed += 1; });
+  check_other([](order_config& x) { x.source += 1; });
+  check_other([](order_config& x) { x.data_digest.low += 1; });
+  check_other([](order_config& x) { x.data_digest.high += 1; });
 }
 
 TEST_CASE("order: windowed files and windows change with the epoch, each on its own") {

@@ -1,11 +1,5 @@
 #include "runtime/pipeline/mix_weights.hpp"
-#include "tests/support/catch.hpp"
-#include "tests/support/thrown_error.hpp"
-
-#include <cstdint>
-#include <limits>
-#include <string>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::mix_weights_test {
 namespace {

@@ -1,11 +1,8 @@
 #include "runtime/pipeline/pipeline_facts.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/operator_facts.hpp"
+#include "tests/support/test.hpp"
 
-#include <leat/error.hpp>
-#include <leat/functions.hpp>
-#include <leat/loader.hpp>
-#include <leat/sources.hpp>
+#include <leat/leat.hpp>
 
 namespace leat::pipeline_facts_test {
 
@@ -50,12 +47,7 @@ pipeline batched(operator_ptr input) {
 }
 
 bool is_refused(const pipeline& x) {
-  try {
-    describe(x, 8);
-    return false;
-  } catch (const error& problem) {
-    return problem.code() == errc::invalid_argument;
-  }
+  return code_of([&] { describe(x, 8); }) == errc::invalid_argument;
 }
 
 } // namespace
@@ -84,24 +76,22 @@ TEST_CASE("a pipeline that no snapshot can hold is refused before its data are o
                                            throw std::logic_error("was opened");
                                            return std::shared_ptr<const source>{};
                                          })});
-  SECTION("joins inside each other") {
+  const auto refused_after = [&](std::size_t times, auto more) {
     auto x = unreadable;
-    for (std::size_t i = 0; i <= max_tree_size.nested_joins; ++i)
-      x = made({.op = "zip", .inputs = {unreadable, x}});
-    CHECK(is_refused(batched(x)));
-  }
-  SECTION("joins of shared inputs, which as a tree have more leaves than can be counted") {
-    auto x = unreadable;
-    for (int i = 0; i < 40; ++i)
-      x = made({.op = "zip", .inputs = {x, x}});
-    CHECK(is_refused(batched(x)));
-  }
-  SECTION("operators in a chain") {
-    auto x = unreadable;
-    for (std::size_t i = 0; i < max_tree_size.height; ++i)
-      x = made({.op = "take", .options = {{"n", std::uint64_t{3}}}, .inputs = {x}});
-    CHECK(is_refused(batched(x)));
-  }
+    for (std::size_t i = 0; i < times; ++i)
+      x = made(more(x));
+    return is_refused(batched(x));
+  };
+  CHECK(refused_after(max_tree_size.nested_joins + 1, [&](const operator_ptr& x) {
+    return operator_node{.op = "zip", .inputs = {unreadable, x}};
+  }));
+  // Joins of shared inputs, which as a tree have more leaves than can be counted.
+  CHECK(refused_after(40, [](const operator_ptr& x) {
+    return operator_node{.op = "zip", .inputs = {x, x}};
+  }));
+  CHECK(refused_after(max_tree_size.height, [](const operator_ptr& x) {
+    return operator_node{.op = "take", .options = {{"n", std::uint64_t{3}}}, .inputs = {x}};
+  }));
 }
 
 TEST_CASE("facts have the versions of the states that operators write") {

@@ -1,18 +1,9 @@
 // The bare loop, without a loader, as a program uses it.
-#include "tests/support/catch.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/test.hpp"
 
-#include <leat/bad_sample.hpp>
-#include <leat/bare_loop.hpp>
-#include <leat/functions.hpp>
-#include <leat/sources.hpp>
+#include <leat/leat.hpp>
 
-#include <atomic>
-#include <map>
 #include <mutex>
-#include <stdexcept>
-#include <string>
-#include <utility>
 
 namespace leat::bare_loop_test {
 namespace {
@@ -44,6 +35,14 @@ private:
 pipeline numbers(std::uint64_t records) {
   return from_function("numbers@1", records,
                        [](std::uint64_t i, sample& x) { x.set("number", i); });
+}
+
+/// Checks that a run ends with this bad sample.
+void check_bad(const std::function<void()>& run, const std::string& id, const std::string& got) {
+  const auto problem = thrown_by(run);
+  CHECK(problem.code() == errc::bad_sample);
+  CHECK(problem.details().sample == id);
+  CHECK(has(problem.details().got, got));
 }
 
 } // namespace
@@ -84,36 +83,13 @@ TEST_CASE("bare_loop: it may run again, and begins with the first row each time"
 
 TEST_CASE("bare_loop: what a map throws ends all threads") {
   std::atomic<bool> has_thrown{false};
-  const auto job =
-      numbers(100)
-          .map("fails once@1",
-               [&](sample& x, context&) {
-                 if (x.get<std::uint64_t>("number") == 20 && !has_thrown.exchange(true))
-                   throw std::runtime_error("twenty");
-               })
-          .batch(10);
-  const bare_loop loop{job, 3};
+  const auto job = numbers(100).map("fails once@1", [&](sample& x, context&) {
+    if (x.get<std::uint64_t>("number") == 20 && !has_thrown.exchange(true))
+      throw std::runtime_error("twenty");
+  });
+  const bare_loop loop{job.batch(10), 3};
   constexpr std::uint64_t no_end = std::uint64_t{1} << 60; // more rows than threads could ever make
-  const auto problem = problem_of([&] { loop.run(no_end); });
-  REQUIRE(problem);
-  REQUIRE(problem->code() == errc::bad_sample);
-  REQUIRE(problem->details().sample == "numbers/20");
-  REQUIRE(problem->details().got.find("twenty") != std::string::npos);
-}
-
-TEST_CASE("bare_loop: a bad sample is named") {
-  const auto job = numbers(50)
-                       .map("bad@1",
-                            [](sample& x, context&) {
-                              if (x.get<std::uint64_t>("number") == 7)
-                                throw bad_sample(cause::corrupt, "no seven");
-                            })
-                       .batch(5);
-  const auto problem = problem_of([&] { bare_loop{job}.run(50); });
-  REQUIRE(problem);
-  REQUIRE(problem->code() == errc::bad_sample);
-  REQUIRE(problem->details().sample == "numbers/7");
-  REQUIRE(problem->details().got.find("no seven") != std::string::npos);
+  check_bad([&] { loop.run(no_end); }, "numbers/20", "twenty");
 }
 
 TEST_CASE("bare_loop: rows are written as a batch has them, and what does not fit is named") {
@@ -131,11 +107,7 @@ TEST_CASE("bare_loop: rows are written as a batch has them, and what does not fi
   };
   for (const std::size_t threads : {1, 3}) {
     CHECK_NOTHROW(bare_loop{job(100), threads}.run(250));
-    const auto problem = problem_of([&] { bare_loop{job(70), threads}.run(100); });
-    REQUIRE(problem);
-    CHECK(problem->code() == errc::bad_sample);
-    CHECK(problem->details().sample == "numbers/70");
-    CHECK(problem->details().got.find("pair f32 [3]") != std::string::npos);
+    check_bad([&] { bare_loop{job(70), threads}.run(100); }, "numbers/70", "pair f32 [3]");
   }
 }
 

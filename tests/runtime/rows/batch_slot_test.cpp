@@ -1,16 +1,7 @@
 #include "runtime/order/lane_state.hpp"
 #include "runtime/rows/batch_slot.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/slots.hpp"
-
-#include <atomic>
-#include <cstring>
-#include <memory>
-#include <set>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::batch_slot_test {
 namespace {
@@ -124,23 +115,24 @@ TEST_CASE("batch_slot: claims of another ticket, or beyond the limit, find nothi
   batch_slot slot{two_fields, 3};
   open_rows(slot, 3);
   const auto claim = [&](std::uint32_t seen, std::size_t limit, std::size_t at_most) {
-    const auto rows = slot.claim(seen, limit, 7, at_most);
-    return std::pair{rows.first, rows.end};
+    const auto claimed = slot.claim(seen, limit, 7, at_most);
+    return std::pair{claimed.first, claimed.end};
   };
-  const std::pair<std::size_t, std::size_t> nothing{0, 0};
+  using rows = std::pair<std::size_t, std::size_t>;
+  const rows nothing{0, 0};
   CHECK(claim(0, 3, 1) == nothing);
   CHECK(claim(2, 3, 1) == nothing);
-  CHECK(claim(1, 3, 1) == std::pair<std::size_t, std::size_t>{0, 1});
+  CHECK(claim(1, 3, 1) == rows{0, 1});
   CHECK(slot.holder(0).owner == 8);
   CHECK(slot.holder(1).owner == 0);
   CHECK(claim(1, 1, 1) == nothing);
-  CHECK(claim(1, 3, 9) == std::pair<std::size_t, std::size_t>{1, 3});
+  CHECK(claim(1, 3, 9) == rows{1, 3});
   CHECK(slot.holder(2).owner == 8);
   slot.release();
   open_rows(slot, 2);
   CHECK(claim(1, 3, 2) == nothing);
-  CHECK(claim(2, 2, 1) == std::pair<std::size_t, std::size_t>{0, 1});
-  CHECK(claim(2, 2, 1) == std::pair<std::size_t, std::size_t>{1, 2});
+  CHECK(claim(2, 2, 1) == rows{0, 1});
+  CHECK(claim(2, 2, 1) == rows{1, 2});
   CHECK(claim(2, 2, 1) == nothing);
 }
 
@@ -257,14 +249,13 @@ TEST_CASE("batch_slot: an opening leaves nothing of an earlier use") {
 
   open_rows(slot, 1);
   CHECK_FALSE(slot.is_claimable());
-  CHECK(slot.plan().what == batch_plan::kind::batch);
-  CHECK(slot.plan().epoch == 0);
-  CHECK(slot.plan().step == 0);
-  CHECK_FALSE(slot.plan().end_of_epoch);
-  CHECK(slot.plan().horizon.batches == 0);
-  CHECK_FALSE(slot.plan().horizon.is_final);
-  CHECK_FALSE(slot.plan().lanes);
-  CHECK_FALSE(slot.plan().failure);
+  const auto& plan = slot.plan();
+  CHECK(plan.what == batch_plan::kind::batch);
+  CHECK(job_position{plan.epoch, plan.step} == job_position{0, 0});
+  CHECK_FALSE(plan.end_of_epoch);
+  CHECK(plan.horizon == epoch_horizon{});
+  CHECK_FALSE(plan.lanes);
+  CHECK_FALSE(plan.failure);
   CHECK(row.digest == hash128{});
   CHECK(row.pixels == hash128{});
   CHECK(row.what == row_result::outcome::good);

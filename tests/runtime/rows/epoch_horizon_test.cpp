@@ -1,26 +1,8 @@
 #include "runtime/job/epoch_end_agreement.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/small_job.hpp"
+#include "tests/support/test.hpp"
 
-#include <leat/bad_sample.hpp>
-#include <leat/functions.hpp>
-#include <leat/pipeline.hpp>
-#include <leat/streams.hpp>
-
-#include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <random>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
+#include <leat/leat.hpp>
 
 namespace leat::epoch_horizon_test {
 namespace {

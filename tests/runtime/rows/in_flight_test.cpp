@@ -1,9 +1,7 @@
 #include "runtime/rows/in_flight.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/slots.hpp"
 #include "tests/support/small_job.hpp"
-
-#include <algorithm>
+#include "tests/support/test.hpp"
 
 namespace leat::in_flight_test {
 namespace {
@@ -23,6 +21,14 @@ std::shared_ptr<batch_slot> open_slot(std::size_t rows, bool claimable) {
 
 void give(batch_slot& slot, std::size_t row, std::uint32_t worker) {
   slot.holder(row).owner = worker + 1;
+}
+
+/// Ends a batch of one row, and reserves its slot for another.
+void hand_over(batch_slot& slot) {
+  slot.finish(0);
+  slot.close();
+  slot.release();
+  slot.reserve();
 }
 
 using rows_t = std::vector<std::uint32_t>;
@@ -48,10 +54,7 @@ TEST_CASE("in_flight: a slot that is opened again is held once") {
     x.begin(slot);
   for (int i = 0; i < 10; ++i)
     for (const auto& slot : slots) { // while the other one is made
-      slot->finish(0);
-      slot->close();
-      slot->release();
-      slot->reserve();
+      hand_over(*slot);
       open_rows(*slot, 1, true);
       x.begin(slot);
       CHECK(x.size() == 2);
@@ -83,10 +86,7 @@ TEST_CASE("in_flight: a batch that was handed over and is reserved anew has no r
   auto slot = open_slot(1, true);
   x.begin(slot);
   give(*slot, 0, 0);
-  slot->finish(0);
-  slot->close();
-  slot->release();
-  slot->reserve();
+  hand_over(*slot);
   CHECK(x.lost(0, 1).empty());
 }
 
@@ -174,8 +174,7 @@ TEST_CASE("in_flight: the second death over a row fails the row, and the batch s
   CHECK(slot->plan().failure->code() == errc::worker_lost);
   CHECK(std::string{slot->plan().failure->what()}
         == "worker lost: worker, sample at position 100, got 2 workers that died while they made "
-           "it, needed "
-           "at most 1");
+           "it, needed at most 1");
 }
 
 TEST_CASE("in_flight: a row that is given up may be the one that completes its batch") {

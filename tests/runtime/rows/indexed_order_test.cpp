@@ -1,11 +1,6 @@
 #include "runtime/rows/indexed_order.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/paper_job.hpp"
-
-#include <algorithm>
-#include <optional>
-#include <random>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::indexed_order_test {
 namespace {
@@ -85,29 +80,6 @@ TEST_CASE("indexed_order: over all ranks every position of every epoch comes onc
       }
       REQUIRE(seen == last - step * rows); // in range, of the right rank, never twice: so each once
     }
-  }
-}
-
-TEST_CASE("indexed_order: some batch of some rank has ceil(G / W) rows, none has more") {
-  for (std::uint64_t rows = 1; rows <= 12; ++rows)
-    for (std::uint64_t world = 1; world <= 15; ++world) {
-      const auto job = make_job(rows * world, rows, 1, world, epoch_end::drop);
-      std::size_t most = 0;
-      for (std::uint64_t rank = 0; rank < world; ++rank)
-        for (const auto& x : parts_of(job, rank))
-          most = std::max(most, x.positions.size());
-      CAPTURE(rows, world);
-      REQUIRE(most == (rows + world - 1) / world);
-    }
-}
-
-TEST_CASE("indexed_order: ranks beyond the last row of a masked epoch get empty batches") {
-  const auto job = make_job(3, 8, 4, 8, epoch_end::mask);
-  for (std::uint64_t rank = 0; rank < 8; ++rank) {
-    const auto parts = parts_of(job, rank);
-    REQUIRE(parts.size() == 1);
-    CHECK(parts[0].positions.size() == (rank < 3 ? 1 : 0));
-    CHECK(parts[0].end_of_epoch);
   }
 }
 

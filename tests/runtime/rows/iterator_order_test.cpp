@@ -1,28 +1,11 @@
 #include "runtime/base/threads/blocking_queue.hpp"
 #include "runtime/rows/iterator_order.hpp"
 #include "runtime/rows/row_worker.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/small_job.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/test.hpp"
 
-#include <leat/bad_sample.hpp>
-#include <leat/functions.hpp>
-#include <leat/pipeline.hpp>
-#include <leat/streams.hpp>
-
-#include <array>
-#include <atomic>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <fstream>
-#include <memory>
-#include <random>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
+#include <leat/leat.hpp>
 
 namespace leat::iterator_order_test {
 namespace {

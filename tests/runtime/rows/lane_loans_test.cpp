@@ -1,14 +1,7 @@
 #include "runtime/rows/lane_loans.hpp"
 #include "tests/support/borrowed_lanes.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/late_records.hpp"
-
-#include <leat/error.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::lane_loans_test {
 namespace {

@@ -1,12 +1,6 @@
 #include "runtime/rows/batch_memory.hpp"
 #include "runtime/rows/prefetch_depth.hpp"
-#include "tests/support/catch.hpp"
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::prefetch_depth_test {
 namespace {

@@ -1,12 +1,6 @@
 #include "runtime/rows/batch_memory.hpp"
 #include "runtime/rows/ragged_rows.hpp"
-#include "tests/support/catch.hpp"
-
-#include <cstdint>
-#include <memory>
-#include <random>
-#include <string>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::ragged_rows_test {
 namespace {
@@ -31,8 +25,7 @@ TEST_CASE("ragged rows: however threads share a batch, its rows are joined in or
     const auto made = random() % (rows + 1);
     auto follow = random() % 4 == 0 ? made : random() % (made + 1);
     std::vector<std::size_t> order(made);
-    for (std::size_t i = 0; i < made; ++i)
-      order[i] = i;
+    std::iota(order.begin(), order.end(), std::size_t{0});
     // Rows that follow one another are made in order, the others at any time.
     std::shuffle(order.begin() + static_cast<std::ptrdiff_t>(follow), order.end(), random);
     for (std::size_t k = 0; k < made; ++k) {

@@ -1,12 +1,8 @@
 #include "runtime/rows/rank_lane.hpp"
 #include "tests/support/borrowed_lanes.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/support/test.hpp"
 
 #include <leat/functions.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <vector>
 
 namespace leat::rank_lane_test {
 namespace {

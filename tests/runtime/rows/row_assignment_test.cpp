@@ -1,14 +1,8 @@
 #include "runtime/rows/row_assignment.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/paper_job.hpp"
 #include "tests/support/slots.hpp"
 #include "tests/support/small_job.hpp"
-
-#include <algorithm>
-#include <functional>
-#include <numeric>
-#include <optional>
-#include <random>
+#include "tests/support/test.hpp"
 
 namespace leat::row_assignment_test {
 namespace {

@@ -1,18 +1,12 @@
 #include "runtime/order/sample_key.hpp"
 #include "runtime/rows/row_runner.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/linear_pipeline.hpp"
 #include "tests/support/slots.hpp"
 #include "tests/support/small_job.hpp"
+#include "tests/support/test.hpp"
 
 #include <leat/order.hpp>
 #include <leat/sources.hpp>
-
-#include <functional>
-#include <set>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace leat::row_runner_test {
 namespace {
@@ -44,6 +38,13 @@ struct epoch_run {
     return result;
   }
 
+  /// Runs a row that fails.
+  error failure(std::size_t row) {
+    auto& result = run(row);
+    REQUIRE(result.failure);
+    return *result.failure;
+  }
+
   /// Rows from the last to the first, if `backwards`.
   batch_slot& run_all(bool backwards = false) {
     for (std::size_t i = 0; i < slot->num_rows(); ++i)
@@ -60,6 +61,7 @@ struct epoch_run {
 
   /// The record of an item of the epoch.
   std::uint64_t record_of(std::uint64_t item) const { return order_.record(item); }
+  std::uint64_t own(std::size_t row) const { return record_of(slot->request(row).position); }
 
   /// Element i of the only dense field of each row.
   template <class T>
@@ -108,9 +110,8 @@ TEST_CASE("row_runner: a good row has its sample, its digest and its hash of pix
   for (std::size_t i = 0; i < records; ++i) {
     const auto& row = slot.result(i);
     CHECK(row.delivered == epoch_item{i, 0});
-    CHECK(x.column<std::int64_t>()[i]
-          == static_cast<std::int64_t>(x.record_of(x.slot->request(i).position)));
-    CHECK(row.digest == row_digest(0, i, x.id(x.record_of(x.slot->request(i).position))));
+    CHECK(x.column<std::int64_t>()[i] == std::int64_t(x.own(i)));
+    CHECK(row.digest == row_digest(0, i, x.id(x.own(i))));
   }
 }
 
@@ -125,47 +126,6 @@ TEST_CASE("row_runner: pixels are hashed as docs/digest.md says") {
   CHECK(to_string(x.run(5).pixels) == "3bb49767a08c4e508c24e2a475710758");
 }
 
-TEST_CASE("row_runner: under fail a bad sample fails its row and tells where") {
-  epoch_run x{partly_bad()};
-  for (std::size_t i = 0; i < records; ++i) {
-    const auto& row = x.run(i);
-    const bool bad = is_bad(static_cast<std::int64_t>(x.record_of(x.slot->request(i).position)));
-    REQUIRE((row.what == row_result::outcome::failed) == bad);
-    REQUIRE(row.failure.has_value() == bad);
-    if (!bad)
-      continue;
-    CHECK(row.failure->code() == errc::bad_sample);
-    CHECK(row.failure->details().stage == "check@1");
-    CHECK(row.failure->details().sample == x.id(x.record_of(x.slot->request(i).position)));
-    CHECK(row.failure->details().got == "corrupt: one in three");
-  }
-}
-
-TEST_CASE("row_runner: under mask a bad sample's row stays, invalid and zero") {
-  epoch_run x{partly_bad(), bad_sample_policy::mask};
-  const auto& slot = x.run_all();
-  REQUIRE(slot.plan().what == batch_plan::kind::batch);
-  CHECK(slot.summary().num_valid == 16);
-  REQUIRE(slot.summary().bad.size() == 8);
-  hash128 digest;
-  std::size_t bad = 0;
-  for (std::size_t i = 0; i < records; ++i) {
-    if (is_bad(static_cast<std::int64_t>(x.record_of(x.slot->request(i).position)))) {
-      CHECK(slot.summary().valid[i] == 0);
-      CHECK(x.column<std::int64_t>()[i] == 0);
-      CHECK(slot.summary().bad[bad].position == i);
-      CHECK(slot.summary().bad[bad].id == x.id(x.record_of(x.slot->request(i).position)));
-      CHECK(slot.summary().bad[bad].why == cause::corrupt);
-      CHECK(slot.summary().bad[bad].text == "one in three");
-      CHECK_FALSE(slot.summary().bad[bad++].substitute);
-    } else {
-      CHECK(slot.summary().valid[i] == 1);
-      digest += row_digest(0, i, x.id(x.record_of(x.slot->request(i).position)));
-    }
-  }
-  CHECK(slot.summary().digest == digest);
-}
-
 TEST_CASE("row_runner: a substitute is a good sample of the same lane, with its own id") {
   for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {
     epoch_run x{partly_bad(), bad_sample_policy::substitute, epoch};
@@ -178,11 +138,11 @@ TEST_CASE("row_runner: a substitute is a good sample of the same lane, with its 
       REQUIRE(value == static_cast<std::int64_t>(x.record_of(row.delivered.item)));
       REQUIRE_FALSE(is_bad(value));
       REQUIRE(row.digest == row_digest(epoch, i, x.id(x.record_of(row.delivered.item))));
-      if (!is_bad(static_cast<std::int64_t>(x.record_of(x.slot->request(i).position)))) {
+      if (!is_bad(std::int64_t(x.own(i)))) {
         REQUIRE(row.delivered == epoch_item{i, epoch});
         continue;
       }
-      REQUIRE(slot.summary().bad.at(bad).id == x.id(x.record_of(x.slot->request(i).position)));
+      REQUIRE(slot.summary().bad.at(bad).id == x.id(x.own(i)));
       REQUIRE(slot.summary().bad[bad].why == cause::corrupt);
       REQUIRE(slot.summary().bad[bad++].substitute == x.id(x.record_of(row.delivered.item)));
       std::set<std::uint64_t> lane;
@@ -212,35 +172,30 @@ TEST_CASE("row_runner: a lane without a good sample fails, and tells what was wr
                                })
                           .map("second@1", [](sample&, context&) {}));
   epoch_run x{data, bad_sample_policy::substitute};
-  const auto& row = x.run(2); // its substitutes run at the same position, and fail, too
-  REQUIRE(row.failure);
-  CHECK(row.failure->code() == errc::bad_sample);
-  CHECK(row.failure->details().stage == "first@1");
-  CHECK(row.failure->details().got
+  // Its substitutes run at the same position, and fail, too.
+  const auto failure = x.failure(2);
+  CHECK(failure.code() == errc::bad_sample);
+  CHECK(failure.details().stage == "first@1");
+  CHECK(failure.details().got
         == "function_error: the first problem; no good substitute in its lane");
 }
 
 TEST_CASE("row_runner: whatever a function throws is a bad sample with its text") {
-  struct thrown {
-    std::function<void()> raise;
-    cause why;
-    std::string text;
-  };
-  const std::vector<thrown> all{
+  const std::vector<std::tuple<std::function<void()>, cause, std::string>> all{
       {[] { throw bad_sample(cause::too_large, "big"); }, cause::too_large, "big"},
       {[] { throw std::logic_error("logic"); }, cause::function_error, "logic"},
       {[] { throw 42; }, cause::function_error, "threw something other than a std::exception"},
       {[] { throw error(errc::io, {.file = "label.txt"}); }, cause::function_error,
        "input/output: file label.txt"},
   };
-  for (const auto& x : all)
+  for (const auto& [action, why, text] : all)
     for (bool in_source : {false, true}) {
-      CAPTURE(x.text, in_source);
-      if (in_source && x.text == "input/output: file label.txt")
+      CAPTURE(text, in_source);
+      if (in_source && text == "input/output: file label.txt")
         continue; // raised by sources: see below
-      auto raise = [&](bool here, std::int64_t n) {
+      auto raise = [&, &act = action](bool here, std::int64_t n) {
         if (here && n == 5)
-          x.raise();
+          act();
       };
       auto data = batched(from_function("source@1", records, [&](std::uint64_t i, sample& s) {
                             s.set("n", std::int64_t(i));
@@ -252,11 +207,9 @@ TEST_CASE("row_runner: whatever a function throws is a bad sample with its text"
       const auto& row = masked.run(5);
       CHECK(row.what == row_result::outcome::masked);
       REQUIRE(row.bad);
-      CHECK(row.bad->why == x.why);
-      CHECK(row.bad->text == x.text);
-      epoch_run failed{data};
-      REQUIRE(failed.run(5).failure);
-      CHECK(failed.run(5).failure->details().stage == (in_source ? "source" : "map@1"));
+      CHECK(row.bad->why == why);
+      CHECK(row.bad->text == text);
+      CHECK(epoch_run{data}.failure(5).details().stage == (in_source ? "source" : "map@1"));
     }
 }
 
@@ -288,23 +241,7 @@ TEST_CASE("row_runner: a store that fails under a substitute fails the row") {
       throw std::runtime_error("bad");
   });
   epoch_run x{data.batch(2, {.lanes = 1}), bad_sample_policy::substitute, 1};
-  REQUIRE(x.run(0).failure);
-  CHECK(x.run(0).failure->code() == errc::io);
-}
-
-TEST_CASE("row_runner: a fault on purpose is treated as the policy says") {
-  const std::uint64_t position = 6;
-  for (auto policy :
-       {bad_sample_policy::fail, bad_sample_policy::mask, bad_sample_policy::substitute}) {
-    epoch_run x{batched(numbers()), policy};
-    x.plan->throw_at = {position};
-    for (std::size_t i = 0; i < records; ++i)
-      REQUIRE(x.run(i).bad.has_value() == (i == position));
-    const auto& row = x.slot->result(position);
-    CHECK(row.bad->text == "a fault on purpose");
-    CHECK(row.bad->substitute.has_value() == (policy == bad_sample_policy::substitute));
-    CHECK(row.failure.has_value() == (policy == bad_sample_policy::fail));
-  }
+  CHECK(x.failure(0).code() == errc::io);
 }
 
 /// A map that stores what it draws, under its own name.
@@ -318,14 +255,13 @@ std::map<std::uint64_t, std::uint64_t> drawn(const pipeline& data, const std::st
   x.run_all();
   std::map<std::uint64_t, std::uint64_t> result;
   for (std::size_t i = 0; i < records; ++i)
-    result[x.record_of(x.slot->request(i).position)] = x.column<std::uint64_t>()[i];
+    result[x.own(i)] = x.column<std::uint64_t>()[i];
   return result;
 }
 
 TEST_CASE("row_runner: a map's random numbers are those of the record, wherever it stands") {
   const auto here = drawn(draws(numbers(), "noise@1", "r"), "r");
-  CHECK(std::set<std::pair<std::uint64_t, std::uint64_t>>(here.begin(), here.end()).size()
-        == records);
+  CHECK(here.size() == records);
   std::set<std::uint64_t> values;
   for (const auto& [record, value] : here)
     values.insert(value);
@@ -399,10 +335,10 @@ TEST_CASE("row_runner: a factory that throws is an error that names its map") {
                                       })));
     epoch_run x{data, bad_sample_policy::mask};
     broken = true;
-    REQUIRE(x.run(0).failure);
-    CHECK(x.run(0).failure->code() == errc::invalid_argument);
-    CHECK(x.run(0).failure->details().stage == "model@1");
-    CHECK(x.run(0).failure->details().got
+    const auto failure = x.failure(0);
+    CHECK(failure.code() == errc::invalid_argument);
+    CHECK(failure.details().stage == "model@1");
+    CHECK(failure.details().got
           == (standard ? "the factory threw: no model file"
                        : "the factory threw: threw something other than a std::exception"));
     CHECK_THROWS_AS(plan_job(data), error);
@@ -440,14 +376,10 @@ TEST_CASE("job_plan: without a good record the first problem is reported") {
   auto data = from_function("never@1", 10, [](std::uint64_t i, sample&) {
     throw bad_sample(cause::empty, "nothing in " + std::to_string(i));
   });
-  try {
-    plan_job(data.batch(5));
-    FAIL("no exception");
-  } catch (const error& x) {
-    CHECK(x.code() == errc::bad_sample);
-    CHECK(x.details().got == "nothing in 0");
-    CHECK(x.details().sample == "never/0");
-  }
+  const auto x = thrown_by([&] { plan_job(data.batch(5)); });
+  CHECK(x.code() == errc::bad_sample);
+  CHECK(x.details().got == "nothing in 0");
+  CHECK(x.details().sample == "never/0");
 }
 
 TEST_CASE("job_plan: batch fields are those that were asked for, and must be there") {
@@ -456,24 +388,16 @@ TEST_CASE("job_plan: batch fields are those that were asked for, and must be the
   const auto chosen = plan_job(data.batch(4, {.fields = {"m"}}));
   REQUIRE(chosen.layout->fields().size() == 1);
   CHECK(chosen.layout->fields()[0].name == "m");
-  try {
-    plan_job(data.batch(4, {.fields = {"image"}}));
-    FAIL("no exception");
-  } catch (const error& x) {
-    CHECK(x.details().got
-          == "batch field \"image\" is not in the sample; "
-             "default_field@1(field=\"image\", value=...) sets it");
-  }
+  const auto without = data.batch(4, {.fields = {"image"}});
+  CHECK(thrown_by([&] { plan_job(without); }).details().got
+        == "batch field \"image\" is not in the sample; "
+           "default_field@1(field=\"image\", value=...) sets it");
 }
 
 TEST_CASE("job_plan: an epoch without a batch is an error") {
-  try {
-    plan_job(numbers().batch(records + 1));
-    FAIL("no exception");
-  } catch (const error& x) {
-    CHECK(x.code() == errc::empty_epoch);
-    CHECK(x.details().got == "24 samples");
-  }
+  const auto x = thrown_by([] { plan_job(numbers().batch(records + 1)); });
+  CHECK(x.code() == errc::empty_epoch);
+  CHECK(x.details().got == "24 samples");
   CHECK_NOTHROW(plan_job(numbers().batch(records + 1, {.end = epoch_end::mask})));
 }
 

@@ -1,12 +1,6 @@
 #include "runtime/rows/row_worker.hpp"
 #include "tests/support/borrowed_lanes.hpp"
-#include "tests/support/catch.hpp"
-
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <vector>
+#include "tests/support/test.hpp"
 
 // Turns of lanes. tests/actors/worker_test.cpp has the rows of batches.
 

@@ -1,9 +1,5 @@
 #include "runtime/rows/worker_board.hpp"
-#include "tests/support/catch.hpp"
-
-#include <chrono>
-#include <cstdint>
-#include <string>
+#include "tests/support/test.hpp"
 
 namespace leat::worker_board_test {
 namespace {
@@ -34,21 +30,18 @@ TEST_CASE("worker_board: sums hold what all did, however many came and went, and
   }
   const auto sums = x.sums();
   REQUIRE(sums.size() == 3);
-  worker_sums all;
-  for (const auto& sum : sums) {
-    all.rows_dealt += sum.rows_dealt;
-    all.rows_done += sum.rows_done;
-    all.busy += sum.busy;
-    all.bytes_read += sum.bytes_read;
-    all.elements_packed += sum.elements_packed;
-    all.elements_padded += sum.elements_padded;
-  }
-  CHECK(all.rows_dealt == 3 * others);
-  CHECK(all.rows_done == 2 * others + 7);
-  CHECK(all.busy.count() == 10 * others);
-  CHECK(all.bytes_read == others * (others - 1) / 2);
-  CHECK(all.elements_packed == 8 * others);
-  CHECK(all.elements_padded == others / 2);
+  const auto all = [&](auto worker_sums::*member) {
+    auto sum = sums[0].*member;
+    for (std::size_t i = 1; i < sums.size(); ++i)
+      sum += sums[i].*member;
+    return sum;
+  };
+  CHECK(all(&worker_sums::rows_dealt) == 3 * others);
+  CHECK(all(&worker_sums::rows_done) == 2 * others + 7);
+  CHECK(all(&worker_sums::busy).count() == 10 * others);
+  CHECK(all(&worker_sums::bytes_read) == others * (others - 1) / 2);
+  CHECK(all(&worker_sums::elements_packed) == 8 * others);
+  CHECK(all(&worker_sums::elements_padded) == others / 2);
   CHECK(sums[1].rows_done == 2 * 3333 + 7);
   CHECK(x.num_workers() == others + 1);
 }

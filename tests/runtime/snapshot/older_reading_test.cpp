@@ -3,17 +3,12 @@
 #include "runtime/base/xxh3.hpp"
 #include "runtime/pipeline/pipeline_facts.hpp"
 #include "runtime/snapshot/snapshot.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/operator_facts.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/test.hpp"
 
-#include <leat/pipeline.hpp>
-#include <leat/snapshot.hpp>
-#include <leat/sources.hpp>
-#include <leat/streams.hpp>
-
-#include <filesystem>
+#include <leat/leat.hpp>
 
 namespace leat::older_reading_test {
 

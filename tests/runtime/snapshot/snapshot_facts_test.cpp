@@ -1,12 +1,8 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/test.hpp"
 
 #include <leat/leat.hpp>
-
-#include <filesystem>
-#include <string>
-#include <vector>
 
 namespace leat::snapshot_facts_test {
 namespace {
@@ -49,14 +45,6 @@ void save(std::vector<loader>& ranks, const std::string& directory) {
     rank.save(directory);
     rank.wait_saved();
   }
-}
-
-std::string file_of(const std::string& directory, const std::string& name) {
-  return (fs::path{directory} / name).string();
-}
-
-void tear(const std::string& file) {
-  fs::resize_file(file, fs::file_size(file) - 1);
 }
 
 } // namespace
@@ -130,12 +118,9 @@ TEST_CASE("bytes that a program keeps are inspected as files are") {
   CHECK(facts.samples == 24);
   CHECK_FALSE(facts.partial);
   CHECK(inspect_snapshot({ranks[1].snapshot()}).partial);
-  CHECK(code_of([&] {
-          inspect_snapshot({ranks[0].snapshot(), ranks[0].snapshot()});
-        })
-        == errc::bad_snapshot);
-  CHECK(code_of([] { inspect_snapshot({"no snapshot"}); }) == errc::bad_snapshot);
-  CHECK(code_of([] { inspect_snapshot({}); }) == errc::bad_snapshot);
+  for (const auto& parts : std::vector<std::vector<std::string>>{
+           {ranks[0].snapshot(), ranks[0].snapshot()}, {"no snapshot"}, {}})
+    CHECK(code_of([&] { inspect_snapshot(parts); }) == errc::bad_snapshot);
 }
 
 TEST_CASE("the newest complete set restores any number of loaders") {
@@ -169,7 +154,7 @@ TEST_CASE("sets that lack a part or are torn are passed over and named, or refus
   train(ranks, 3);
   save(ranks, at.path());
   SECTION("a part is missing") {
-    fs::remove(file_of(at.path(), "epoch-0-step-5.rank-1-of-2"));
+    fs::remove(at / "epoch-0-step-5.rank-1-of-2");
     const auto set = newest_snapshot(at.path());
     CHECK(inspect_snapshot(set.parts).step == 2);
     CHECK(set.skipped
@@ -177,7 +162,7 @@ TEST_CASE("sets that lack a part or are torn are passed over and named, or refus
     CHECK(read_snapshot(at.path()).skipped == set.skipped);
   }
   SECTION("a part is torn") {
-    tear(file_of(at.path(), "epoch-0-step-5.rank-1-of-2"));
+    test::tear(at / "epoch-0-step-5.rank-1-of-2");
     CHECK(code_of([&] { newest_snapshot(at.path()); }) == errc::bad_snapshot);
     CHECK(code_of([&] { read_snapshot(at.path()); }) == errc::bad_snapshot);
     CHECK(inspect_snapshot(newest_snapshot(at.path(), {.allow_older = true}).parts).step == 2);
@@ -197,42 +182,34 @@ TEST_CASE("a directory without a complete set has none, and nothing to read") {
   ranks[0].wait_saved();
   CHECK_FALSE(newest_snapshot(at.path()));
   CHECK(newest_snapshot(at.path()).skipped.size() == 1);
-  const auto problem = problem_of([&] { read_snapshot(at.path()); });
-  REQUIRE(problem);
-  CHECK(problem->details().got
+  CHECK(thrown_by([&] { read_snapshot(at.path()); }).details().got
         == "no complete set, but epoch 0 step 1: 1 of 2 parts, no part of rank 1");
 }
 
-TEST_CASE("sizes of states are those of all lanes and rounds") {
-  auto ranks = ranks_of(iterated_job(), 1);
-  train(ranks, 100); // lanes keep states every 64 items
-  const auto state = inspect_snapshot({ranks[0].snapshot()}).state;
-  CHECK(state.lanes == 4);
-  REQUIRE(state.rounds.size() == 1);
-  CHECK(state.rounds.at(0) > 4 * 8); // a buffer of 8 in each lane
-  CHECK(state.bytes == state.rounds.at(0) + state.last_round);
-  CHECK(state.largest_lane >= state.bytes / 4);
-  CHECK(state.largest_lane < state.bytes);
-}
-
-TEST_CASE("sizes of states are those of rounds below rounds, too") {
-  const auto data = count(4000)
-                        .filter(key_hash(90))
-                        .shuffle_buffer(32, 1)
-                        .filter(field_hash("value", 90))
-                        .shuffle_buffer(16, 2)
-                        .filter(field_hash("value", 80))
-                        .batch(8, {.lanes = 4, .end = epoch_end::cycle});
-  auto ranks = ranks_of(data, 1);
-  train(ranks, 100);
-  const auto state = inspect_snapshot({ranks[0].snapshot()}).state;
-  REQUIRE(state.rounds.size() == 2);
-  std::uint64_t below = 0;
-  for (const auto& [round, bytes] : state.rounds) {
-    CHECK(bytes > 4 * 4); // buffers of 8 and 4 in each lane
-    below += bytes;
+TEST_CASE("sizes of states are those of all lanes, and of rounds below rounds") {
+  const auto two_rounds = count(4000)
+                              .filter(key_hash(90))
+                              .shuffle_buffer(32, 1)
+                              .filter(field_hash("value", 90))
+                              .shuffle_buffer(16, 2)
+                              .filter(field_hash("value", 80))
+                              .batch(8, {.lanes = 4, .end = epoch_end::cycle});
+  for (const auto& data : {iterated_job(), two_rounds}) {
+    CAPTURE(to_string(data));
+    auto ranks = ranks_of(data, 1);
+    train(ranks, 100); // lanes keep states every 64 items
+    const auto state = inspect_snapshot({ranks[0].snapshot()}).state;
+    CHECK(state.lanes == 4);
+    REQUIRE(state.rounds.size() == (data == two_rounds ? 2 : 1));
+    std::uint64_t below = 0;
+    for (const auto& [round, bytes] : state.rounds) {
+      CHECK(bytes > 4 * (data == two_rounds ? 4 : 8)); // buffers of 8 in each lane, and of 4
+      below += bytes;
+    }
+    CHECK(state.bytes == below + state.last_round);
+    CHECK(state.largest_lane >= state.bytes / 4);
+    CHECK(state.largest_lane < state.bytes);
   }
-  CHECK(state.bytes == below + state.last_round);
 }
 
 TEST_CASE("the pipeline of a snapshot is made again, and its job goes on") {

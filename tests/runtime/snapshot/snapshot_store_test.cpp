@@ -1,43 +1,20 @@
 #include "runtime/snapshot/snapshot_store.hpp"
-#include "tests/support/catch.hpp"
-#include "tests/support/operator_facts.hpp"
+#include "tests/support/file_size_limit.hpp"
+#include "tests/support/job_parts.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
-
-#include <leat/error.hpp>
-
-#include <sys/resource.h>
-
-#include <algorithm>
-#include <atomic>
-#include <csignal>
-#include <fstream>
-#include <functional>
-#include <set>
-#include <stdexcept>
-#include <thread>
+#include "tests/support/test.hpp"
 
 namespace leat::snapshot_store_test {
+
+using namespace leat::test;
+
 namespace {
 
 namespace fs = std::filesystem;
 
-snapshot part_of(std::uint64_t epoch, std::uint64_t step, std::uint64_t rank = 0,
-                 std::uint64_t world_size = 1) {
-  snapshot x;
-  x.pipeline = test::batch_of(test::count_of(1000), 10, 10);
-  x.epoch = epoch;
-  x.step = step;
-  x.global_step = 100 * epoch + step;
-  x.rank = rank;
-  x.world_size = world_size;
-  x.sums.samples = 7 + rank;
-  return x;
-}
-
 /// A store in a directory of its own.
 struct store_fixture {
-  test::temporary_directory directory;
+  temporary_directory directory;
   fs::path path = fs::path{directory.path()} / "made" / "by save";
   snapshot_store store{path};
 
@@ -47,22 +24,14 @@ struct store_fixture {
       store.save(part_of(epoch, step, rank, world_size), keep);
   }
 
-  std::set<std::string> files() const {
-    std::set<std::string> names;
-    for (const auto& entry : fs::directory_iterator{path})
-      names.insert(entry.path().filename().string());
-    return names;
-  }
+  std::set<std::string> files() const { return names_in(path); }
 
-  void write(const std::string& name, const std::string& content) {
+  void write(const std::string& name, const std::string& content) const {
     fs::create_directories(path);
-    std::ofstream{path / name, std::ios::binary} << content;
+    write_content(path / name, content);
   }
 
-  /// Cuts a stored file in half, as a disk that lied about fsync would.
-  void tear(const std::string& name) {
-    fs::resize_file(path / name, fs::file_size(path / name) / 2);
-  }
+  void tear(const std::string& name) const { test::tear(path / name); }
 
   snapshot_store::found newest(bool allow_older = false) const {
     auto x = store.newest(allow_older);
@@ -73,35 +42,7 @@ struct store_fixture {
 };
 
 using names = std::set<std::string>;
-
-error refusal(const std::function<void()>& action) {
-  return problem_of(action).value();
-}
-
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != text.npos;
-}
-
-/// Simulates a full disk: no file of this process may grow beyond a number of bytes.
-class file_size_limit {
-public:
-  explicit file_size_limit(rlim_t bytes) {
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  file_size_limit(const file_size_limit&) = delete;
-  file_size_limit& operator=(const file_size_limit&) = delete;
-  ~file_size_limit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
-private:
-  rlimit before_{};
-  void (*handler_)(int) = nullptr;
-};
+using texts = std::vector<std::string>;
 
 } // namespace
 
@@ -148,8 +89,7 @@ TEST_CASE_METHOD(store_fixture, "an incomplete newer set is passed over with a n
   store.save(part_of(0, 7, 2, 3), 3);
   const auto found = newest();
   CHECK(found.parts.at(0).step == 4);
-  CHECK(found.skipped
-        == std::vector<std::string>{"epoch 0 step 7: 2 of 3 parts, no part of rank 0"});
+  CHECK(found.skipped == texts{"epoch 0 step 7: 2 of 3 parts, no part of rank 0"});
 }
 
 TEST_CASE_METHOD(store_fixture, "a set of parts from two runs is passed over with a notice") {
@@ -177,8 +117,7 @@ TEST_CASE_METHOD(store_fixture, "of two worlds at one step the larger complete o
   CHECK(newest().parts.size() == 2);
   fs::remove(path / "epoch-0-step-3.rank-0-of-2");
   CHECK(newest().parts.size() == 1);
-  CHECK(newest().skipped
-        == std::vector<std::string>{"epoch 0 step 3: 1 of 2 parts, no part of rank 0"});
+  CHECK(newest().skipped == texts{"epoch 0 step 3: 1 of 2 parts, no part of rank 0"});
 }
 
 TEST_CASE_METHOD(store_fixture, "a torn file in the newest set is an error that names it") {
@@ -186,7 +125,7 @@ TEST_CASE_METHOD(store_fixture, "a torn file in the newest set is an error that 
   save_set(0, 2, 2);
   save_set(0, 3, 2);
   tear("epoch-0-step-3.rank-1-of-2");
-  const auto x = refusal([&] { store.newest(); });
+  const auto x = thrown_by([&] { store.newest(); });
   CHECK(x.code() == errc::bad_snapshot);
   CHECK(x.details().file == (path / "epoch-0-step-3.rank-1-of-2").string());
 
@@ -202,14 +141,14 @@ TEST_CASE_METHOD(store_fixture,
                  "torn files alone leave nothing to restore, also where older are allowed") {
   save_set(0, 1);
   write("epoch-0-step-1.rank-0-of-1", "");
-  CHECK(refusal([&] { store.newest(); }).code() == errc::bad_snapshot);
+  CHECK(code_of([&] { store.newest(); }) == errc::bad_snapshot);
   CHECK_FALSE(store.newest(true));
 }
 
 TEST_CASE_METHOD(store_fixture, "a part under another name than its content is refused") {
   save_set(0, 1);
   fs::rename(path / "epoch-0-step-1.rank-0-of-1", path / "epoch-0-step-2.rank-0-of-1");
-  const auto x = refusal([&] { store.newest(); });
+  const auto x = thrown_by([&] { store.newest(); });
   CHECK(x.code() == errc::bad_snapshot);
   CHECK(has(x.what(), "got the content of epoch-0-step-1.rank-0-of-1"));
 }
@@ -224,8 +163,7 @@ TEST_CASE_METHOD(store_fixture, "a writer killed at any moment leaves the older 
   }
   write("epoch-0-step-2.rank-0-of-2", bytes); // killed after the rename
   CHECK(newest().parts.at(0).step == 1);
-  CHECK(newest().skipped
-        == std::vector<std::string>{"epoch 0 step 2: 1 of 2 parts, no part of rank 1"});
+  CHECK(newest().skipped == texts{"epoch 0 step 2: 1 of 2 parts, no part of rank 1"});
 }
 
 TEST_CASE_METHOD(store_fixture, "save removes leftovers of its own rank, not those of others") {
@@ -296,37 +234,33 @@ TEST_CASE_METHOD(store_fixture, "a job that went back keeps what it writes, besi
 }
 
 TEST_CASE_METHOD(store_fixture, "foreign entries are neither read nor removed") {
-  const names foreign{"epoch-0-step-1.rank-0-of-0",
-                      "epoch-0-step-1.rank-1-of-1",
-                      "epoch-0-step-01.rank-0-of-1",
-                      "epoch-0-step-1.rank-0-of-1 (copy)",
-                      "epoch-0-step-+1.rank-0-of-1",
-                      "epoch-0-step-99999999999999999999.rank-0-of-1",
-                      "epoch-0-step-1.rank-0-of-1.tmp.tmp",
-                      "model.pt",
-                      "notes.tmp"};
-  for (const auto& name : foreign)
+  names foreign;
+  for (const auto* name :
+       {"epoch-0-step-1.rank-0-of-0", "epoch-0-step-1.rank-1-of-1", "epoch-0-step-01.rank-0-of-1",
+        "epoch-0-step-1.rank-0-of-1 (copy)", "epoch-0-step-+1.rank-0-of-1",
+        "epoch-0-step-99999999999999999999.rank-0-of-1", "epoch-0-step-1.rank-0-of-1.tmp.tmp",
+        "model.pt", "notes.tmp"}) {
     write(name, "not ours");
+    foreign.insert(name);
+  }
   fs::create_directory(path / "epoch-7-step-7.rank-0-of-1");
   CHECK(store.has_entries());
   CHECK_FALSE(store.newest());
   save_set(0, 2, 1, 1);
   save_set(0, 3, 1, 1);
   CHECK(newest().parts.at(0).step == 3);
-  auto expected = foreign;
-  expected.insert({"epoch-7-step-7.rank-0-of-1", "epoch-0-step-3.rank-0-of-1"});
-  CHECK(files() == expected);
+  foreign.insert({"epoch-7-step-7.rank-0-of-1", "epoch-0-step-3.rank-0-of-1"});
+  CHECK(files() == foreign);
 }
 
 TEST_CASE_METHOD(store_fixture,
                  "a full disk is an error with file and reason, and leaves no trace") {
   save_set(0, 1);
   const auto before = files();
-  error failure{errc::invalid_argument, {}};
-  {
-    file_size_limit limit{encode(part_of(0, 2)).size() - 1};
-    failure = refusal([&] { store.save(part_of(0, 2), 1); });
-  }
+  const auto failure = thrown_by([&] {
+    const file_size_limit limit{encode(part_of(0, 2)).size() - 1};
+    store.save(part_of(0, 2), 1);
+  });
   CHECK(failure.code() == errc::io);
   CHECK(has(failure.details().file, "epoch-0-step-2.rank-0-of-1"));
   CHECK(failure.details().got.starts_with("File too large"));
@@ -337,7 +271,7 @@ TEST_CASE_METHOD(store_fixture,
 TEST_CASE_METHOD(store_fixture, "a directory that cannot be made is an error with its path") {
   write("file", "");
   const snapshot_store below{path / "file" / "snapshots"};
-  const auto x = refusal([&] { below.save(part_of(0, 1), 1); });
+  const auto x = thrown_by([&] { below.save(part_of(0, 1), 1); });
   CHECK(x.code() == errc::io);
   CHECK(has(x.details().file, "file"));
   CHECK(x.details().got == "Not a directory");
@@ -351,7 +285,7 @@ TEST_CASE_METHOD(store_fixture, "a read-only directory is an error that leaves o
     fs::remove(path / "probe");
     return;
   }
-  const auto x = refusal([&] { store.save(part_of(0, 2), 1); });
+  const auto x = thrown_by([&] { store.save(part_of(0, 2), 1); });
   CHECK(x.code() == errc::io);
   CHECK(x.details().got == "Permission denied");
   CHECK(newest().parts.at(0).step == 1);
@@ -359,7 +293,7 @@ TEST_CASE_METHOD(store_fixture, "a read-only directory is an error that leaves o
 }
 
 TEST_CASE_METHOD(store_fixture, "to keep nothing is refused before anything is written") {
-  CHECK(refusal([&] { store.save(part_of(0, 1), 0); }).code() == errc::invalid_argument);
+  CHECK(code_of([&] { store.save(part_of(0, 1), 0); }) == errc::invalid_argument);
   CHECK_FALSE(store.has_entries());
 }
 

@@ -1,10 +1,6 @@
 #include "runtime/base/threads/blocking_queue.hpp"
 #include "runtime/base/threads/gate.hpp"
-#include "tests/support/catch.hpp"
-
-#include <memory>
-#include <thread>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::blocking_queue_test {
 namespace {

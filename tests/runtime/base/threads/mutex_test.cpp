@@ -1,9 +1,5 @@
 #include "runtime/base/threads/mutex.hpp"
-#include "tests/support/catch.hpp"
-
-#include <chrono>
-#include <thread>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::mutex_test {
 namespace {

@@ -1,9 +1,7 @@
 #include "runtime/base/threads/patience.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/support/test.hpp"
 
 #include <leat/patience.hpp>
-
-#include <chrono>
 
 namespace leat::patience_test {
 

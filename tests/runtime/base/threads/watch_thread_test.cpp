@@ -1,16 +1,8 @@
 #include "runtime/base/call_record.hpp"
 #include "runtime/base/threads/watch_thread.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/support/test.hpp"
 
-#include <atomic>
-#include <chrono>
-#include <optional>
 #include <semaphore>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 namespace leat::watch_thread_test {
 namespace {

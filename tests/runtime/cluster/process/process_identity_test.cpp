@@ -1,8 +1,8 @@
 #include "runtime/cluster/boot_clock.hpp"
 #include "runtime/cluster/process/process_identity.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/pipe.hpp"
+#include "tests/support/test.hpp"
 
 #include <grp.h>
 #include <sched.h>
@@ -12,12 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <ctime>
-#include <functional>
-#include <optional>
-#include <string>
-#include <thread>
 #include <type_traits>
 
 namespace leat::process_identity_test {
@@ -90,11 +85,11 @@ TEST_CASE("process stat: cut short or damaged text is nothing") {
   const auto last_needed = whole.rfind(" 99");
   for (std::size_t n = 0; n <= last_needed; ++n)
     CHECK_FALSE(parse_process_stat(whole.substr(0, n)));
-  CHECK_FALSE(parse_process_stat("42 (x) SS 1 7 7 0 -1 0 1 2 3 4 5 6 7 8 20 0 3 0 12345 99"));
-  CHECK_FALSE(parse_process_stat("42 (x) S 1 7 7 0 -1 0 1 2 3 4 5 6 7 8 20 0 3 0 -12345 99"));
-  CHECK_FALSE(parse_process_stat("42 (x) S 1 7 7 0 -1 0 1 2 3 4 5 6 7 8 20 0 x 0 12345 99"));
-  CHECK_FALSE(
-      parse_process_stat("42 (x) S 1 7 7 0 -1 0 1 2 3 4 5 6 7 8 20 0 3 0 99999999999999999999 9"));
+  for (const auto* text : {"42 (x) SS 1 7 7 0 -1 0 1 2 3 4 5 6 7 8 20 0 3 0 12345 99",
+                           "42 (x) S 1 7 7 0 -1 0 1 2 3 4 5 6 7 8 20 0 3 0 -12345 99",
+                           "42 (x) S 1 7 7 0 -1 0 1 2 3 4 5 6 7 8 20 0 x 0 12345 99",
+                           "42 (x) S 1 7 7 0 -1 0 1 2 3 4 5 6 7 8 20 0 3 0 99999999999999999999 9"})
+    CHECK_FALSE(parse_process_stat(text));
 }
 
 TEST_CASE("process identity: this process is known, the same each time, and alive") {

@@ -1,21 +1,5 @@
 #include "runtime/order/iterators/kept_fields.hpp"
-#include "tests/support/catch.hpp"
-
-#include <leat/bad_sample.hpp>
-
-#include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <deque>
-#include <memory>
-#include <random>
-#include <span>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::kept_fields_test {
 namespace {

@@ -1,21 +1,7 @@
 #include "runtime/order/iterators/recalled_records.hpp"
-#include "tests/support/catch.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/test.hpp"
 
-#include <leat/error.hpp>
-
-#include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <random>
 #include <stop_token>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 namespace leat::recalled_records_test {
 namespace {

@@ -1,10 +1,5 @@
 #include "runtime/order/operators/drawn_list.hpp"
-#include "tests/support/catch.hpp"
-
-#include <cstddef>
-#include <cstdint>
-#include <random>
-#include <vector>
+#include "tests/support/test.hpp"
 
 namespace leat::drawn_list_test {
 namespace {

@@ -1,22 +1,9 @@
 #include "runtime/order/iterators/iterator.hpp"
 #include "runtime/rows/job_plan.hpp"
-#include "tests/support/catch.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/test.hpp"
 
 #include <leat/pipeline.hpp>
 #include <leat/sources.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
-#include <random>
-#include <string>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 namespace leat::mix_test {
 namespace {
@@ -96,9 +83,7 @@ private:
     }
     for (std::size_t i = 0; sum == 0 && i < weights.size(); ++i)
       weights[i] = is_live(i) ? 1 : 0;
-    sum = 0;
-    for (const auto x : weights)
-      sum += x;
+    sum = std::accumulate(weights.begin(), weights.end(), 0.0);
     std::optional<std::size_t> best;
     const auto lack = [&](std::size_t i) {
       return weights[i] * total - static_cast<double>(taken_[i]) * sum;
@@ -234,13 +219,10 @@ any_mix made_by(std::mt19937_64& random) {
   x.lanes = 1 + random() % 4;
   x.lane = random() % x.lanes;
   const auto inputs = 1 + random() % 4;
-  const auto weight = [&](bool may_be_0) {
-    return static_cast<double>(random() % 4 + (may_be_0 ? 0 : 1));
-  };
   const auto weights = [&] {
     std::vector<double> all;
     for (std::size_t i = 0; i < inputs; ++i)
-      all.push_back(weight(i > 0));
+      all.push_back(static_cast<double>(random() % 4 + (i > 0 ? 0 : 1)));
     std::shuffle(all.begin(), all.end(), random);
     return all;
   };
@@ -307,79 +289,6 @@ TEST_CASE("mix: chooses as documented, and goes on from any state, also within a
   }
 }
 
-/// How often each input was begun again, and how many items each gave.
-struct totals {
-  std::map<std::uint64_t, std::uint64_t> repetitions = {};
-  std::map<std::uint64_t, std::uint64_t> items = {};
-};
-
-totals totals_of(const any_mix& x) {
-  running from{x, plan_of(x), nullptr};
-  totals result;
-  for (const auto& [input, repetition, number] : rest_of(from)) {
-    auto& most = result.repetitions[input];
-    most = std::max(most, repetition);
-    ++result.items[input];
-  }
-  return result;
-}
-
-TEST_CASE("mix: max_repeats ends an input for good, and the others share what it had") {
-  any_mix x{.costs = {{1, 1}, std::vector<std::uint64_t>(50, 1), std::vector<std::uint64_t>(20, 1)},
-            .options = {.weights = {4, 1, 1}, .stop = mix_stop::cycle, .max_repeats = 3}};
-  auto got = totals_of(x);
-  CHECK(got.items[0] == 8); // 2 items, once and 3 times more
-  CHECK(got.repetitions[0] == 3);
-  CHECK(got.items[1] == 50); // the last one to end: it is over
-  CHECK(got.repetitions[1] == 0);
-  CHECK(got.repetitions[2] > 0);
-  x.options.max_repeats = 0;
-  got = totals_of(x);
-  CHECK(got.items[0] > 100);
-  CHECK(got.repetitions[0] > 50);
-}
-
-TEST_CASE("mix: with max_repeats it ends though a weight is 0, as others do not begin for ever") {
-  any_mix x{.costs = {{1, 1, 1}, {1, 1}},
-            .options = {.weights = {1, 0}, .stop = mix_stop::cycle, .max_repeats = 2}};
-  running from{x, plan_of(x), nullptr};
-  const auto all = rest_of(from);
-  REQUIRE(all.size() == 11);
-  CHECK(all[8] == choice{0, 2, 2});
-  CHECK(all[9] == choice{1, 0, 0});
-  CHECK(all[10] == choice{1, 0, 1});
-}
-
-TEST_CASE("mix: a schedule by cost begins with each lane's share of it") {
-  std::vector<std::uint64_t> items;
-  for (const std::uint64_t lane : {0, 1, 2}) {
-    any_mix x{.costs = {std::vector<std::uint64_t>(90, 3), std::vector<std::uint64_t>(90, 5)},
-              .options = {.weights = {1, 0},
-                          .stop = mix_stop::first,
-                          .schedule = {{31, {0, 1}}},
-                          .schedule_by = mix_schedule::cost},
-              .lane = lane,
-              .lanes = 3};
-    running from{x, plan_of(x), nullptr};
-    std::uint64_t first = 0;
-    while (std::get<0>(*from.next()) == 0)
-      ++first;
-    items.push_back(first);
-  }
-  // Shares of 31 are 11, 10 and 10: four items of cost 3.
-  CHECK(items == std::vector<std::uint64_t>{4, 4, 4});
-  any_mix x{.costs = {{10, 10, 10, 10}, {1, 1}},
-            .options = {.weights = {1, 0},
-                        .stop = mix_stop::first,
-                        .schedule = {{19, {0, 1}}, {20, {1, 0}}, {21, {0, 1}}},
-                        .schedule_by = mix_schedule::cost}};
-  running from{x, plan_of(x), nullptr};
-  const std::vector<std::uint64_t> due{0, 0, 0, 1,
-                                       1}; // after 20 come those from 20 on, after 30 the last
-  for (const auto input : due)
-    CHECK(std::get<0>(*from.next()) == input);
-}
-
 TEST_CASE("mix: options that exclude each other are refused") {
   const auto refused = [](const mix_options& options) {
     return code_of([&] { mix({count(9), count(9)}, options); }) == errc::invalid_argument;
@@ -392,15 +301,14 @@ TEST_CASE("mix: options that exclude each other are refused") {
   mix_options by_cost{
       .cost = "value", .schedule = {{5, {1, 2}}}, .schedule_by = mix_schedule::cost};
   CHECK_FALSE(refused(by_cost));
-  auto other = by_cost;
-  other.cost = {};
-  CHECK(refused(other));
-  other = by_cost;
-  other.schedule = {};
-  CHECK(refused(other));
-  other = by_cost;
-  other.rule = mix_rule::random;
-  CHECK(refused(other));
+  const auto refused_with = [&](auto change) {
+    auto other = by_cost;
+    change(other);
+    return refused(other);
+  };
+  CHECK(refused_with([](mix_options& x) { x.cost = {}; }));
+  CHECK(refused_with([](mix_options& x) { x.schedule = {}; }));
+  CHECK(refused_with([](mix_options& x) { x.rule = mix_rule::random; }));
 }
 
 TEST_CASE("mix: states that it cannot have written are refused") {

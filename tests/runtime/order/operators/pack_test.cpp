@@ -1,17 +1,7 @@
-#include "tests/support/catch.hpp"
 #include "tests/support/restored_job.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/test.hpp"
 
 #include <leat/leat.hpp>
-
-#include <algorithm>
-#include <cstdint>
-#include <map>
-#include <random>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace leat::pack_test {
 namespace {
@@ -128,34 +118,6 @@ TEST_CASE("pack: cutting always is splitting") {
         == documents({"a"}).pack("text", 4, {.split = true, .fit = pack_fit::best}));
 }
 
-TEST_CASE("pack: labels are the next elements, across cuts, and end with the document") {
-  constexpr std::int64_t none = -100;
-  auto rows = packs_of({"abc", "", "de"}, 7, {.labels = true});
-  REQUIRE(rows.size() == 1);
-  CHECK(rows[0].labels == numbers{'b', 'c', none, 'e', none, none, none});
-  rows = packs_of({"abc", "", "d"}, 8,
-                  {.delimiter = '!', .pad = 5, .labels = true, .ignore_index = -1});
-  REQUIRE(rows.size() == 1);
-  CHECK(rows[0].labels == numbers{'b', 'c', '!', -1, -1, '!', -1, -1});
-  for (const auto& cut : {pack_options{.split = true, .delimiter = '!', .labels = true},
-                          pack_options{.delimiter = '!', .cut = pack_cut::above, .labels = true}}) {
-    rows = packs_of({"abcdef"}, 3, cut);
-    REQUIRE(rows.size() == 3);
-    CHECK(rows[0].labels == numbers{'b', 'c', 'd'});
-    CHECK(rows[1].labels == numbers{'e', 'f', '!'});
-    CHECK(rows[2].labels == numbers{none, none, none});
-  }
-}
-
-TEST_CASE("pack: cu_seqlens are the bounds of documents, and longest is the longest of them") {
-  const auto rows = packs_of({"abc", "", "de", "fghi"}, 6, {.cu_seqlens = true});
-  REQUIRE(rows.size() == 2);
-  CHECK(rows[0].cu_seqlens == numbers{0, 3, 3, 5});
-  CHECK(rows[0].longest == 3);
-  CHECK(rows[1].cu_seqlens == numbers{0, 4});
-  CHECK(rows[1].longest == 4);
-}
-
 /// Lengths around that of a sample, and far beyond it.
 texts random_documents(std::mt19937_64& random, std::size_t length) {
   texts all(random() % 40);
@@ -176,6 +138,8 @@ TEST_CASE("pack: every element of every document comes once, with its label") {
     pack_options options{.bins = 1 + random() % 5, .labels = true, .cu_seqlens = true};
     options.fit = random() % 2 == 0 ? pack_fit::first : pack_fit::best;
     options.cut = random() % 2 == 0 ? pack_cut::above : pack_cut::always;
+    options.ignore_index = random() % 2 == 0 ? -100 : -1;
+    options.pad = 5;
     if (random() % 2 == 0)
       options.delimiter = '!';
     const auto all = random_documents(random, length);
@@ -187,7 +151,8 @@ TEST_CASE("pack: every element of every document comes once, with its label") {
         text += '!';
       for (std::size_t i = 0; i < text.size(); ++i) {
         const bool is_last = i + 1 == text.size();
-        ++expected[{text[i], is_last ? -100 : static_cast<std::uint8_t>(text[i + 1])}];
+        ++expected[{text[i],
+                    is_last ? options.ignore_index : static_cast<std::uint8_t>(text[i + 1])}];
       }
     }
     if (expected.empty())
@@ -201,7 +166,7 @@ TEST_CASE("pack: every element of every document comes once, with its label") {
         if (x.segment[i] != 0)
           ++seen[{x.text[i], x.labels[i]}];
         else
-          REQUIRE(x.labels[i] == -100);
+          REQUIRE(x.labels[i] == options.ignore_index);
       }
       REQUIRE(x.cu_seqlens.front() == 0);
       REQUIRE(x.cu_seqlens.back() == used);

@@ -1,17 +1,8 @@
 #include "runtime/base/xxh3.hpp"
-#include "tests/support/catch.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/restored_job.hpp"
+#include "tests/support/test.hpp"
 
 #include <leat/leat.hpp>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <set>
-#include <span>
-#include <string>
-#include <vector>
 
 namespace leat::sample_test {
 namespace {
@@ -38,9 +29,8 @@ bool is_kept(const std::string& id, double p, std::uint64_t seed, std::uint64_t 
 
 ids kept_of(const ids& all, double p, std::uint64_t seed, std::uint64_t epoch) {
   ids kept;
-  for (const auto& x : all)
-    if (is_kept(x, p, seed, epoch))
-      kept.push_back(x);
+  std::copy_if(all.begin(), all.end(), std::back_inserter(kept),
+               [&](const auto& x) { return is_kept(x, p, seed, epoch); });
   return kept;
 }
 
@@ -83,33 +73,6 @@ TEST_CASE("sample: what is kept is what the documentation says, in the order of 
     }
 }
 
-TEST_CASE("sample: lanes, ranks and workers do not change what is kept") {
-  std::set<ids> found;
-  for (const std::uint64_t lanes : {1, 4, 12})
-    for (const std::uint64_t world : {1, 2, 4})
-      for (const std::size_t workers : {0, 3}) {
-        if (lanes % world != 0)
-          continue;
-        ids all;
-        for (std::uint64_t rank = 0; rank < world; ++rank) {
-          loader x{count(200).sample(0.4, 5).batch(12, {.lanes = lanes, .end = epoch_end::cycle}),
-                   {.rank = rank, .world_size = world, .workers = workers}};
-          // More than an epoch in every lane: items that occur twice count once.
-          for (int step = 0; step < 40; ++step)
-            for (const auto& id : x.next()->ids())
-              all.push_back(id);
-        }
-        std::sort(all.begin(), all.end());
-        all.erase(std::unique(all.begin(), all.end()), all.end());
-        CAPTURE(lanes, world, workers);
-        for (std::uint64_t i = 0; i < 200; ++i) {
-          const auto id = "count/" + std::to_string(i);
-          if (is_kept(id, 0.4, 5, 0))
-            REQUIRE(std::binary_search(all.begin(), all.end(), id));
-        }
-      }
-}
-
 TEST_CASE("sample: several choose independently, and again in each pass of a repeat") {
   const auto data = in_one_lane(count(400).sample(0.5).repeat(2).sample(0.5));
   loader x{data, {.workers = 0, .epochs = 1}};
@@ -130,26 +93,7 @@ TEST_CASE("sample: a job resumed after any batch continues with the same samples
                         .shuffle_buffer(20)
                         .sample(0.7, 3)
                         .batch(6, {.lanes = 3, .end = epoch_end::mask});
-  const loader_options options{.workers = 0, .epochs = 2};
-  std::vector<ids> batches;
-  std::vector<std::string> snapshots;
-  loader x{data, options};
-  while (const auto batch = x.next()) {
-    batches.push_back(batch->ids());
-    snapshots.push_back(batch->snapshot());
-  }
-  REQUIRE(batches.size() > 10);
-  for (std::size_t at = 0; at < snapshots.size(); ++at) {
-    CAPTURE(at);
-    loader resumed{data, options};
-    resumed.restore_parts({snapshots[at]});
-    std::vector<ids> rest;
-    while (const auto batch = resumed.next())
-      rest.push_back(batch->ids());
-    REQUIRE(
-        rest
-        == std::vector<ids>(batches.begin() + static_cast<std::ptrdiff_t>(at) + 1, batches.end()));
-  }
+  CHECK(test::check_restores(data, 2).size() > 10);
 }
 
 TEST_CASE("sample: text form, and what is refused") {

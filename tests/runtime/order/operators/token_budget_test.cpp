@@ -1,27 +1,15 @@
-#include "tests/support/catch.hpp"
+#include "tests/support/lengths.hpp"
 #include "tests/support/restored_job.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/test.hpp"
 
 #include <leat/leat.hpp>
-
-#include <algorithm>
-#include <cstdint>
-#include <numeric>
-#include <random>
-#include <string>
-#include <vector>
 
 namespace leat::token_budget_test {
 namespace {
 
-using lengths = std::vector<std::size_t>;
+using test::lengths;
+using test::samples_of;
 using batches = std::vector<std::vector<std::size_t>>;
-
-pipeline samples_of(const lengths& all) {
-  return from_function("samples@1", all.size(), [all](std::uint64_t i, sample& s) {
-    s.set("text", std::string(all[i], 'x'));
-  });
-}
 
 /// The numbers of the samples of each batch of one lane.
 batches given_by(const lengths& all, std::uint64_t tokens, token_budget_options options,
@@ -34,7 +22,7 @@ batches given_by(const lengths& all, std::uint64_t tokens, token_budget_options 
   while (const auto batch = from.next()) {
     auto& numbers = result.emplace_back();
     for (const auto& id : batch->ids())
-      numbers.push_back(std::stoul(id.substr(id.find('/') + 1)));
+      numbers.push_back(test::number_in(id));
     CHECK(numbers.size() == batch->valid_rows());
   }
   return result;
@@ -47,11 +35,6 @@ TEST_CASE("token_budget: a batch takes what fits, in order, and never more than 
   // Each epoch's last batch is complete, however few samples it has.
   CHECK(given_by(all, 6, {.rows = 4}, epoch_end::drop) == expected);
   CHECK(given_by({2, 2}, 100, {.rows = 1}) == batches{{0}, {1}});
-}
-
-TEST_CASE("token_budget: padded, each sample counts as long as the longest") {
-  const lengths all{1, 3, 2, 6, 4, 1, 1, 1};
-  CHECK(given_by(all, 6, {.rows = 4, .padded = true}) == batches{{0, 1}, {2}, {3}, {4}, {5, 6, 7}});
 }
 
 TEST_CASE("token_budget: batches are as full as they can be, and all samples come once") {
@@ -120,18 +103,8 @@ TEST_CASE("token_budget: each lane has its share of rows and tokens, and rows wi
 }
 
 TEST_CASE("token_budget: restored at every batch, for several lanes, ends and bad samples") {
-  std::mt19937_64 random{11};
-  lengths all(90);
-  for (auto& x : all)
-    x = random() % 25;
-  const auto data = samples_of(all).shuffle({.seed = 5});
-  const auto broken = data.map("break@1", [](sample& s, context&) {
-    if (s.text("text").size() % 7 == 3)
-      s.erase("text");
-    s.set("n", 1);
-  });
   for (const auto end : {epoch_end::mask, epoch_end::drop})
-    for (const auto& input : {data.enumerate("n"), broken})
+    for (const auto& input : test::whole_and_broken_samples())
       for (const bool padded : {false, true}) {
         const auto made = input.token_budget("text", 90, {.rows = 6, .padded = padded})
                               .map("times@1", [](sample& s, context&) { s.set("m", 2); })
@@ -145,14 +118,12 @@ TEST_CASE("token_budget: a sample that no batch can hold is bad") {
   const auto made =
       samples_of({2, 9, 3}).token_budget("text", 8, {.rows = 2}).batch(2, {.lanes = 1});
   loader strict{made, {.workers = 0}};
-  const auto problem = problem_of([&] {
+  const auto problem = thrown_by([&] {
     while (strict.next())
       ;
   });
-  REQUIRE(problem);
-  CHECK(problem->code() == errc::bad_sample);
-  CHECK(problem->details().got.find("of 9 tokens; a lane's share of a batch is 8")
-        != std::string::npos);
+  CHECK(problem.code() == errc::bad_sample);
+  CHECK(has(problem.details().got, "of 9 tokens; a lane's share of a batch is 8"));
   loader lenient{samples_of({2, 9, 3}).token_budget("text", 8, {.rows = 3}).batch(3, {.lanes = 1}),
                  {.workers = 0, .bad_samples = bad_sample_policy::mask}};
   const auto batch = lenient.next();
@@ -174,9 +145,8 @@ TEST_CASE(
                     {.workers = 0, .steps = 6, .bad_samples = bad_sample_policy::mask}};
         std::size_t good = 0;
         std::size_t bad = 0;
-        std::size_t due = 0;
-        for (const auto size : all)
-          due += size <= 12 ? 1 : 0;
+        const auto due = static_cast<std::size_t>(
+            std::count_if(all.begin(), all.end(), [](auto size) { return size <= 12; }));
         while (good < due) {
           const auto batch = from.next();
           REQUIRE(batch);
@@ -190,9 +160,12 @@ TEST_CASE(
 
 TEST_CASE("token_budget: fewer tokens than lanes are refused") {
   const auto made = samples_of({1, 1, 1, 1}).token_budget("text", 3, {.rows = 4}).batch(4);
-  const auto problem = problem_of([&] { loader x{made, {.workers = 0}}; });
-  REQUIRE(problem);
-  CHECK(problem->details().got.find("3 tokens over 4 lanes") != std::string::npos);
+  CHECK(has(thrown_by([&] {
+              loader{made, {.workers = 0}};
+            })
+                .details()
+                .got,
+            "3 tokens over 4 lanes"));
 }
 
 } // namespace

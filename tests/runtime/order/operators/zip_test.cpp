@@ -1,11 +1,7 @@
-#include "tests/support/catch.hpp"
 #include "tests/support/restored_job.hpp"
+#include "tests/support/test.hpp"
 
 #include <leat/leat.hpp>
-
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace leat::zip_test {
 namespace {

@@ -1,17 +1,11 @@
 #include "runtime/pipeline/functions/function_text.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/places.hpp"
+#include "tests/support/test.hpp"
 
 #include <leat/function_types.hpp>
 
-#include <array>
-#include <fstream>
-#include <iterator>
-#include <optional>
-#include <string>
-#include <tuple>
 #include <variant>
-#include <vector>
 
 namespace leat::function_types_test {
 namespace {
@@ -67,16 +61,15 @@ std::string signature_of(const function_type<Positional, Make, Parameter...>& x)
 template <class... Type>
 void check_page(const std::string& page, const std::tuple<Type...>& types) {
   CAPTURE(page);
-  std::ifstream in{std::string{test::source_dir} + "/docs/operators/" + page};
-  const std::string text{std::istreambuf_iterator<char>{in}, {}};
+  const auto text = test::content_of(std::string{test::source_dir} + "/docs/operators/" + page);
   std::apply(
       [&](const auto&... x) {
         for (const auto& signature : {signature_of(x)...}) {
           CAPTURE(signature);
           if (signature.size() > 120) // their options stand in a table of their own
-            CHECK(text.find('`' + signature.substr(0, signature.find('('))) != std::string::npos);
+            CHECK(has(text, '`' + signature.substr(0, signature.find('('))));
           else
-            CHECK(text.find('`' + signature + '`') != std::string::npos);
+            CHECK(has(text, '`' + signature + '`'));
         }
       },
       types);

@@ -1,19 +1,13 @@
-#include "tests/support/catch.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/applied_map.hpp"
+#include "tests/support/test.hpp"
 
-#include <leat/bad_sample.hpp>
-#include <leat/error.hpp>
 #include <leat/functions.hpp>
-
-#include <cmath>
-#include <limits>
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace leat::functions_test {
 namespace {
 
+using test::apply;
+using test::elements;
 using texts = std::vector<std::string>;
 
 bool holds(const filter_stage& predicate, sample& x) {
@@ -50,12 +44,6 @@ texts text_children(const flat_map_stage& stage, const std::string& text) {
       [](const sample& x) { return std::string{x.text("f")}; });
 }
 
-template <class T>
-std::vector<T> elements(const sample& x) {
-  const auto values = x.view<T, 1>("f").flat();
-  return {values.begin(), values.end()};
-}
-
 /// What a scan sets in each of these samples, one after the other in one lane.
 template <class T>
 std::vector<std::int64_t> scanned(const scan_stage& stage, const std::vector<T>& values) {
@@ -75,8 +63,7 @@ std::vector<std::int64_t> scanned(const scan_stage& stage, const std::vector<T>&
 template <class T>
 void pad_with(sample& x, const std::vector<T>& values, std::uint64_t length, double value) {
   x.set<T>("f", values, {values.size()});
-  context in{rng{0, 0}, 0, 0, 1, nullptr};
-  pad("f", length, value).make()(x, in);
+  apply(pad("f", length, value), x);
 }
 
 template <class T>
@@ -265,8 +252,7 @@ TEST_CASE("pad fills a field up to its length, in the field's own type") {
   CHECK(padded<std::int8_t>({7, 8}, 2, 0) == std::vector<std::int8_t>{7, 8});
   sample x;
   x.set("f", "ab");
-  context in{rng{0, 0}, 0, 0, 1, nullptr};
-  pad("f", 4, 'x').make()(x, in);
+  apply(pad("f", 4, 'x'), x);
   CHECK(x.text("f") == "abxx");
   CHECK(x.is_bytes("f"));
 }
@@ -283,11 +269,10 @@ TEST_CASE("pad calls longer fields bad, and types that do not have the value") {
 }
 
 TEST_CASE("truncate keeps the first elements, and cuts no character") {
-  context in{rng{0, 0}, 0, 0, 1, nullptr};
   const auto kept = [&](const std::string& text, std::uint64_t length) {
     sample x;
     x.set("f", text);
-    leat::truncate("f", length).make()(x, in);
+    apply(leat::truncate("f", length), x);
     CHECK(x.is_bytes("f"));
     return std::string{x.text("f")};
   };
@@ -305,25 +290,24 @@ TEST_CASE("truncate keeps the first elements, and cuts no character") {
   CHECK(kept("a\xe2\x82", 2) == "a\xe2");           // a character that the text itself cuts
   sample x;
   x.set("f", std::vector<std::int32_t>{1, 2, 3}, {3});
-  leat::truncate("f", 2).make()(x, in);
+  apply(leat::truncate("f", 2), x);
   CHECK(elements<std::int32_t>(x) == std::vector<std::int32_t>{1, 2});
   CHECK_FALSE(x.is_ragged("f"));
-  ragged("f").make()(x, in);
-  leat::truncate("f", 1).make()(x, in);
+  apply(ragged("f"), x);
+  apply(leat::truncate("f", 1), x);
   CHECK(x.is_ragged("f"));
   CHECK(elements<std::int32_t>(x) == std::vector<std::int32_t>{1});
   x.set("u", std::vector<std::uint8_t>{0xe2, 0x82, 0xac}, {3}); // not text
-  leat::truncate("u", 2).make()(x, in);
+  apply(leat::truncate("u", 2), x);
   CHECK(x.shape_of("u") == shape{2});
   x.set("n", 1);
-  CHECK(cause_of([&] { leat::truncate("n", 2).make()(x, in); }) == cause::wrong_shape);
-  CHECK(cause_of([&] { leat::truncate("none", 2).make()(x, in); }) == cause::missing_field);
+  CHECK(cause_of([&] { apply(leat::truncate("n", 2), x); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { apply(leat::truncate("none", 2), x); }) == cause::missing_field);
 }
 
 TEST_CASE("cast makes elements of another type, exactly or the nearest ones") {
   sample x;
-  context in{rng{0, 0}, 0, 0, 1, nullptr};
-  const auto casts = [&](const std::string& field, dtype to) { cast(field, to).make()(x, in); };
+  const auto casts = [&](const std::string& field, dtype to) { apply(cast(field, to), x); };
   x.set("n", std::int64_t{-3});
   casts("n", dtype::f64);
   CHECK(x.get<double>("n") == -3);
@@ -351,45 +335,43 @@ TEST_CASE("cast makes elements of another type, exactly or the nearest ones") {
 }
 
 TEST_CASE("drop_fields removes what is there") {
-  context in{rng{0, 0}, 0, 0, 1, nullptr};
   sample x;
   x.set("a", "1");
   x.set("b", "2");
   x.set("c", "3");
-  drop_fields({"a", "none", "c"}).make()(x, in);
+  apply(drop_fields({"a", "none", "c"}), x);
   CHECK(x.fields() == std::vector<std::string>{"b"});
 }
 
 TEST_CASE("concat_fields joins bytes, or tensors of one type") {
-  context in{rng{0, 0}, 0, 0, 1, nullptr};
   sample x;
   x.set("a", "one");
   x.set("b", "");
   x.set("c", "two");
-  concat_fields({"a", "b", "c"}, "f").make()(x, in);
+  apply(concat_fields({"a", "b", "c"}, "f"), x);
   CHECK(x.text("f") == "onetwo");
-  concat_fields({"a", "b", "c"}, "f", 10).make()(x, in);
+  apply(concat_fields({"a", "b", "c"}, "f", 10), x);
   CHECK(x.text("f") == "one\n\ntwo");
   CHECK(x.is_bytes("f"));
-  concat_fields({"c", "a", "c"}, "a", '-').make()(x, in); // replaces one of them
+  apply(concat_fields({"c", "a", "c"}, "a", '-'), x); // replaces one of them
   CHECK(x.text("a") == "two-one-two");
   CHECK(x.fields() == std::vector<std::string>{"a", "b", "c", "f"});
   x.set("i", std::vector<std::int64_t>{1, 2}, {2});
   x.set("k", std::vector<std::int64_t>{3}, {1});
-  concat_fields({"i", "k", "i"}, "f", 50256).make()(x, in);
+  apply(concat_fields({"i", "k", "i"}, "f", 50256), x);
   CHECK(elements<std::int64_t>(x) == std::vector<std::int64_t>{1, 2, 50256, 3, 50256, 1, 2});
   CHECK_FALSE(x.is_ragged("f"));
-  ragged("k").make()(x, in);
-  concat_fields({"i", "k"}, "f").make()(x, in);
+  apply(ragged("k"), x);
+  apply(concat_fields({"i", "k"}, "f"), x);
   CHECK(x.is_ragged("f"));
   CHECK(elements<std::int64_t>(x) == std::vector<std::int64_t>{1, 2, 3});
   x.set("u", std::vector<std::uint8_t>{'x'}, {1});
-  concat_fields({"u", "c"}, "f").make()(x, in);
+  apply(concat_fields({"u", "c"}, "f"), x);
   CHECK(x.is_bytes("f"));
   CHECK(x.text("f") == "xtwo");
-  CHECK(cause_of([&] { concat_fields({"a", "i"}, "f").make()(x, in); }) == cause::wrong_shape);
-  CHECK(cause_of([&] { concat_fields({"a", "none"}, "f").make()(x, in); }) == cause::missing_field);
-  CHECK(cause_of([&] { concat_fields({"a", "b"}, "f", 256).make()(x, in); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { apply(concat_fields({"a", "i"}, "f"), x); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { apply(concat_fields({"a", "none"}, "f"), x); }) == cause::missing_field);
+  CHECK(cause_of([&] { apply(concat_fields({"a", "b"}, "f", 256), x); }) == cause::wrong_shape);
 }
 
 TEST_CASE("ragged lets a tensor's length vary, and leaves bytes what they are") {
@@ -399,33 +381,19 @@ TEST_CASE("ragged lets a tensor's length vary, and leaves bytes what they are") 
   x.set("text", "abc");
   x.set("scalar", 1);
   x.set("none", std::vector<int>{}, {2, 0});
-  context in{rng{0, 0}, 0, 0, 1, nullptr};
   for (const char* name : {"tokens", "boxes", "text", "tokens"})
-    ragged(name).make()(x, in);
+    apply(ragged(name), x);
   CHECK(x.is_ragged("tokens"));
   CHECK(x.view<std::int64_t, 1>("tokens")(2) == 3);
   CHECK(x.is_ragged("boxes"));
   CHECK(x.shape_of("boxes") == shape{1, 4});
   CHECK(x.is_bytes("text"));
-  CHECK(cause_of([&] { ragged("scalar").make()(x, in); }) == cause::wrong_shape);
-  CHECK(cause_of([&] { ragged("none").make()(x, in); }) == cause::wrong_shape);
-  CHECK(cause_of([&] { ragged("nowhere").make()(x, in); }) == cause::missing_field);
-  pad("tokens", 4, 9).make()(x, in);
+  CHECK(cause_of([&] { apply(ragged("scalar"), x); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { apply(ragged("none"), x); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { apply(ragged("nowhere"), x); }) == cause::missing_field);
+  apply(pad("tokens", 4, 9), x);
   CHECK(x.is_ragged("tokens"));
   CHECK(x.view<std::int64_t, 1>("tokens")(3) == 9);
-}
-
-TEST_CASE("fields say their kind, type and shape") {
-  sample x;
-  x.set("bytes", "abc");
-  x.set<float>("matrix", std::vector{1.0F, 2.0F}, {2, 1});
-  CHECK(x.is_bytes("bytes"));
-  CHECK_FALSE(x.is_bytes("matrix"));
-  CHECK(x.type_of("matrix") == dtype::f32);
-  CHECK(x.shape_of("matrix") == shape{2, 1});
-  CHECK(cause_of([&] { x.is_bytes("none"); }) == cause::missing_field);
-  CHECK(cause_of([&] { x.type_of("bytes"); }) == cause::wrong_shape);
-  CHECK(cause_of([&] { x.shape_of("bytes"); }) == cause::wrong_shape);
 }
 
 } // namespace leat::functions_test

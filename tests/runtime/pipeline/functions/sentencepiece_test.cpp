@@ -1,21 +1,13 @@
 #include "runtime/pipeline/sentencepiece/piece_encoder.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/support/applied_map.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/test.hpp"
 
-#include <leat/bad_sample.hpp>
-#include <leat/error.hpp>
 #include <leat/functions.hpp>
 #include <leat/sources.hpp>
 
 #include <wire/sentencepiece.pb.h>
-
-#include <cstdint>
-#include <fstream>
-#include <optional>
-#include <random>
-#include <string>
-#include <vector>
 
 namespace leat::sentencepiece_test {
 namespace {
@@ -59,33 +51,22 @@ tokens encoded(const SentencePieceModel& x, const std::string& text) {
 
 /// Why parsing refuses this model; empty if it does not.
 std::string refused(const SentencePieceModel& x) {
-  try {
-    parse_piece_model(x.SerializeAsString(), "x.model");
-  } catch (const error& problem) {
-    CHECK(problem.details().stage == "sentencepiece@1");
-    CHECK(problem.details().file == "x.model");
-    return problem.details().got;
-  }
-  return {};
+  const auto problem = problem_of([&] { parse_piece_model(x.SerializeAsString(), "x.model"); });
+  if (!problem)
+    return {};
+  CHECK(problem->details().stage == "sentencepiece@1");
+  CHECK(problem->details().file == "x.model");
+  return problem->details().got;
 }
 
-void write(const std::string& path, const std::string& bytes) {
-  std::ofstream{path, std::ios::binary} << bytes;
-}
-
-void apply(const map_stage& stage, sample& x) {
-  context in{rng{0, 0}, 0, 0, 1, nullptr};
-  stage.make()(x, in);
+void write(const std::string& path, const SentencePieceModel& x) {
+  test::write_content(path, x.SerializeAsString());
 }
 
 template <class F>
 std::string got_of(F f) {
-  try {
-    f();
-  } catch (const error& problem) {
-    return problem.details().got;
-  }
-  return {};
+  const auto problem = problem_of(f);
+  return problem ? problem->details().got : "";
 }
 
 TEST_CASE("a unigram model gives the pieces with the largest sum of scores") {
@@ -145,20 +126,16 @@ TEST_CASE("models that are not whole are refused") {
   CHECK(refused(small_model(1)).empty());
   CHECK(refused(small_model(3)) == "a model of the type 3");
   CHECK(refused({}) == "no pieces");
-  auto x = small_model(1);
-  add(x, "a", 0);
-  CHECK(refused(x) == "\"a\" as two pieces");
-  x = small_model(1);
-  add(x, "", 0);
-  CHECK(refused(x) == "piece 10 \"\"");
-  x = small_model(1);
-  add(x, "c", 0, 7);
-  CHECK(refused(x) == "piece 10 of the type 7");
-  x = small_model(1);
-  add(x, "c", std::numeric_limits<float>::quiet_NaN());
-  CHECK(refused(x) == "piece 10 without a finite score");
-  x = small_model(1);
-  add(x, "<0x00>", 0, byte);
+  const auto with = [](const std::string& text, float score, int type = normal) {
+    auto x = small_model(1);
+    add(x, text, score, type);
+    return x;
+  };
+  CHECK(refused(with("a", 0)) == "\"a\" as two pieces");
+  CHECK(refused(with("", 0)) == "piece 10 \"\"");
+  CHECK(refused(with("c", 0, 7)) == "piece 10 of the type 7");
+  CHECK(refused(with("c", std::nanf(""))) == "piece 10 without a finite score");
+  auto x = with("<0x00>", 0, byte);
   CHECK(refused(x) == "the byte piece \"<0x00>\"");
   x.mutable_trainer_spec()->set_byte_fallback(true);
   CHECK(refused(x) == "byte_fallback with pieces for 1 byte");
@@ -193,56 +170,54 @@ TEST_CASE("no damage of a model file does more than give other tokens") {
 
 TEST_CASE("sentencepiece sets the tokens of a text") {
   const test::temporary_directory dir;
-  write(dir / "x.model", small_model(1).SerializeAsString());
+  write(dir / "x.model", small_model(1));
   sample x;
   x.set("text", "abab");
-  apply(sentencepiece(dir / "x.model"), x);
+  test::apply(sentencepiece(dir / "x.model"), x);
   CHECK(x.fields() == std::vector<std::string>{"tokens"});
   CHECK(x.is_ragged("tokens"));
-  const auto view = x.view<std::int32_t, 1>("tokens").flat();
-  CHECK(tokens(view.begin(), view.end()) == tokens{7, 6});
+  CHECK(test::elements<std::int32_t>(x, "tokens") == tokens{7, 6});
   x.set("s", "ba");
-  apply(sentencepiece(dir / "x.model",
-                      {.field = "s", .into = "t", .keep_text = true, .begin = true, .end = true}),
-        x);
+  test::apply(
+      sentencepiece(dir / "x.model",
+                    {.field = "s", .into = "t", .keep_text = true, .begin = true, .end = true}),
+      x);
   CHECK(x.text("s") == "ba");
-  const auto around = x.view<std::int32_t, 1>("t").flat();
-  CHECK(tokens(around.begin(), around.end()) == tokens{1, 3, 5, 4, 2});
+  CHECK(test::elements<std::int32_t>(x, "t") == tokens{1, 3, 5, 4, 2});
   x.set("text", "a\xc3");
-  CHECK(cause_of([&] { apply(sentencepiece(dir / "x.model"), x); }) == cause::corrupt);
+  CHECK(cause_of([&] { test::apply(sentencepiece(dir / "x.model"), x); }) == cause::corrupt);
 }
 
 TEST_CASE("a model's hash is a part of the map, and another model is refused") {
   const test::temporary_directory dir;
   const auto path = dir / "x.model";
   auto model = small_model(1);
-  write(path, model.SerializeAsString());
+  write(path, model);
   const auto made = count(1).map(sentencepiece(path)).batch(1);
   const auto text = to_string(made);
-  CHECK(text.find("hash=\"") != std::string::npos);
+  CHECK(has(text, "hash=\""));
   CHECK(parse_pipeline(text) == made);
   CHECK(parse_pipeline("count(1).map(\"sentencepiece@1\", model=\"" + path + "\").batch(1)")
         == made);
   add(model, "c", -1);
-  write(path, model.SerializeAsString());
+  write(path, model);
   CHECK_FALSE(count(1).map(sentencepiece(path)).batch(1) == made);
-  CHECK(got_of([&] { parse_pipeline(text); }).find("another model, with the hash ")
-        != std::string::npos);
+  CHECK(has(got_of([&] { parse_pipeline(text); }), "another model, with the hash "));
 }
 
 TEST_CASE("sentencepiece refuses files that are no models, and tokens that a model lacks") {
   const test::temporary_directory dir;
   const auto path = dir / "x.model";
   CHECK_THROWS_AS(sentencepiece(path), error);
-  write(path, "no model");
+  test::write_content(path, "no model");
   CHECK(got_of([&] { sentencepiece(path); }) == "a file that is no model, or a part of one");
   auto model = small_model(1);
   model.mutable_normalizer_spec()->set_precompiled_charsmap("abc");
-  write(path, model.SerializeAsString());
+  write(path, model);
   CHECK(got_of([&] { sentencepiece(path); }) == "rules of normalization that are cut or damaged");
   model = small_model(1);
   model.mutable_trainer_spec()->set_bos_piece("none");
-  write(path, model.SerializeAsString());
+  write(path, model);
   CHECK(got_of([&] { sentencepiece(path, {.begin = true}); })
         == "begin=true for a model without such a token");
   CHECK(got_of([&] { sentencepiece(path, {.end = true}); }).empty());

@@ -1,30 +1,15 @@
 #include "runtime/pipeline/functions/percent_text.hpp"
 #include "runtime/pipeline/functions/text_counts.hpp"
-#include "tests/support/catch.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/applied_map.hpp"
+#include "tests/support/test.hpp"
 
-#include <leat/bad_sample.hpp>
-#include <leat/error.hpp>
 #include <leat/functions.hpp>
-
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace leat::text_functions_test {
 namespace {
 
-void apply(const map_stage& stage, sample& x) {
-  context in{rng{0, 0}, 0, 0, 1, nullptr};
-  stage.make()(x, in);
-}
-
-template <class T>
-std::vector<T> elements(const sample& x, const std::string& field) {
-  const auto values = x.view<T, 1>(field).flat();
-  return {values.begin(), values.end()};
-}
+using test::apply;
+using test::elements;
 
 std::string normalized(const std::string& text, const normalize_text_options& options) {
   sample x;
@@ -271,10 +256,8 @@ TEST_CASE("text_quality keeps what is within all bounds") {
 }
 
 TEST_CASE("matches keeps what a regular expression matches") {
-  try {
-    matches("f", "a");
-  } catch (const error& problem) {
-    CHECK(problem.details().got == "a build of leat without RE2");
+  if (const auto problem = problem_of([] { matches("f", "a"); })) {
+    CHECK(problem->details().got == "a build of leat without RE2");
     return;
   }
   CHECK(keeps(matches("f", "b+c"), "abbcd"));

@@ -1,17 +1,9 @@
 #include "runtime/base/number_as.hpp"
 #include "runtime/rows/job_plan.hpp"
-#include "tests/support/catch.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
+#include "tests/support/test.hpp"
 
 #include <leat/pipeline.hpp>
-
-#include <cmath>
-#include <fstream>
-#include <limits>
-#include <random>
-#include <string>
-#include <vector>
 
 // Numeric parameters are taken as written or refused: never truncated, wrapped around or rounded to
 // another whole number.
@@ -56,18 +48,15 @@ void check_type(std::mt19937_64& random) {
   REQUIRE(number_as<T>(INFINITY).has_value() == std::is_floating_point_v<T>);
 }
 
+template <class... T>
+void check_types(std::mt19937_64& random) {
+  (check_type<T>(random), ...);
+}
+
 TEST_CASE("narrowing: a number is the same as a value of another type, or there is none") {
   std::mt19937_64 random{Catch::rngSeed()};
-  check_type<std::uint8_t>(random);
-  check_type<std::int8_t>(random);
-  check_type<std::uint16_t>(random);
-  check_type<std::int16_t>(random);
-  check_type<std::uint32_t>(random);
-  check_type<std::int32_t>(random);
-  check_type<std::uint64_t>(random);
-  check_type<std::int64_t>(random);
-  check_type<float>(random);
-  check_type<double>(random);
+  check_types<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::uint32_t, std::int32_t,
+              std::uint64_t, std::int64_t, float, double>(random);
   REQUIRE(number_as<float>(1e300) == std::nullopt);
   REQUIRE(number_as<float>(0.1) == 0.1F);
   REQUIRE(number_as<float>(std::uint64_t{16'777'217}) == std::nullopt);
@@ -120,7 +109,7 @@ TEST_CASE("narrowing: parameters that do not fit what they are for are refused w
       {raw("u8", ".shuffle_buffer(4294967296)"), "2^32 - 1 per lane"}};
   for (const auto& [text, part] : refused) {
     CAPTURE(text, refusal_of(text));
-    REQUIRE(refusal_of(text).find(part) != std::string::npos);
+    REQUIRE(has(refusal_of(text), part));
   }
   for (const auto& text :
        {raw("u8", ".pack(\"value\", 4, delimiter=[255], pad=255)"),
