@@ -37,6 +37,23 @@ def first(data: leat.Pipeline, **options: object) -> leat.Batch:
     return batch
 
 
+def check_restores(make: Callable[[], leat.Pipeline], seen: Callable[[leat.Batch], object], wanted: list[object]) -> None:
+    """The batches are those, and a job that is restored after any of them continues with the next."""
+    loader = leat.Loader(make(), workers=3)
+    for step, due in enumerate(wanted):
+        batch = next(loader)
+        assert seen(batch) == due
+        again = leat.Loader(make(), workers=step % 3)
+        assert again.restore_parts([batch.snapshot()]).step == (step + 1) % len(wanted)
+        assert [seen(x) for x in again] == wanted[step + 1 :]
+    assert loader.next() is None
+
+
+def batch_at(loader: leat.Loader, step: int) -> leat.Batch:
+    """The next batch of this number."""
+    return next(x for x in loader if x.step == step)
+
+
 def run_command(*arguments: object, stdin: str | None = None) -> str:
     found = subprocess.run(
         [COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, input=stdin, check=False

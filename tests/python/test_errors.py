@@ -44,27 +44,6 @@ def test_classes_and_codes(made: Any, error: type[leat.Error], also: type[Except
     assert str(raised.value).startswith(code.replace("_", " ") if code != "io" else "")
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda: leat.count(4).batch(4, size=3),
-        lambda: leat.count("many"),
-        lambda: leat.count(-1),
-        lambda: leat.count(4).shuffle(kind="half"),
-        lambda: leat.Loader(DATA, 2),
-        lambda: leat.Loader(DATA, bad_samples="ignore"),
-        lambda: leat.Loader("count(4)"),
-        lambda: leat.OrderPreview("count(4)"),
-        lambda: leat.indexed_sources("count(4)"),
-        lambda: leat.open_unit("count(4)"),
-        lambda: leat.raw_records("x", "f31"),
-    ],
-)
-def test_wrong_types_and_names_are_type_errors(wrong: Any) -> None:
-    with pytest.raises(TypeError):
-        wrong()
-
-
 def test_all_fields_of_an_error(tmp_path: Path) -> None:
     write_tar(tmp_path / "x.tar", [("a.txt", bytes(5000))])
     with (tmp_path / "x.tar").open("r+b") as file:
@@ -196,8 +175,7 @@ def test_notices_go_to_logging(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_a_notice_handler_that_raises_ends_nothing() -> None:
-    text = "import leat; leat.set_notice_handler(lambda text: 1 / 0); leat.notice('lost'); print('on')"
-    found = run_python(text)
+    found = run_python("import leat; leat.set_notice_handler(lambda text: 1 / 0); leat.notice('lost'); print('on')")
     assert (found.returncode, found.stdout) == (0, "on\n")
     assert "lost" in found.stderr
 

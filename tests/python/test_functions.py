@@ -11,11 +11,8 @@ from typing import Any
 import leat
 import numpy as np
 import pytest
+from process_jobs import number
 from support import digests, due, first
-
-
-def number(sample: leat.Sample) -> int:
-    return int.from_bytes(sample.bytes("value"), "little")
 
 
 def draw(sample: leat.Sample, context: leat.Context) -> None:
@@ -295,42 +292,6 @@ class Unprintable(Exception):
 def test_exceptions_without_a_text() -> None:
     batch = list(leat.Loader(failing(Unprintable()), bad_samples="mask", workers=1))[1]
     assert batch.bad()[0].why == "function_error"
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda s: s.set("x", object()),
-        lambda s: s.set("x", [[1], [2, 3]]),
-        lambda s: s.set("x", np.zeros(3, "datetime64[s]")),
-        lambda s: s.set("x", np.zeros(3, complex)),
-        lambda s: s.set("x", 1 << 80),
-        lambda s: s.make("x", (2,), "f31"),
-        lambda s: s["other"],
-        lambda s: s.set("x", None),
-        lambda s: s.set("x", np.zeros((1,) * 20)),
-        lambda s: s.set_ragged("x", np.float32(1)),
-    ],
-)
-def test_values_that_no_field_can_have(call: Callable[[leat.Sample], Any]) -> None:
-    with pytest.raises(leat.Error) as raised:
-        first(leat.count(8).map("odd@1", call).batch(8))
-    assert raised.value.code == "bad_sample"
-    assert "count/0" in str(raised.value)
-
-
-def test_wrong_results_of_functions() -> None:
-    for data in (
-        leat.from_function("list@1", 8, lambda i: [i]).batch(4),
-        leat.count(8).flat_map(leat.FlatMapStage("f@1", lambda _: "many", lambda s, i: None)).batch(4, end="mask"),
-        leat.count(8).flat_map(leat.FlatMapStage("f@1", lambda _: -1, lambda s, i: None)).batch(4, end="mask"),
-        leat.count(8)
-        .scan(leat.ScanStage("s@1", look=lambda _: 7, step=lambda a, b: (a, b), apply=lambda s, x: None))
-        .batch(4, end="mask"),
-    ):
-        with pytest.raises(leat.Error) as raised:
-            digests(leat.Loader(data, workers=1))
-        assert raised.value.code == "bad_sample"
 
 
 @pytest.mark.parametrize("workers", [0, 2])

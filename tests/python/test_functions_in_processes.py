@@ -238,10 +238,17 @@ def test_functions_of_an_interactive_session_are_refused() -> None:
     assert "put it into a module" in found.stderr.splitlines()[-1]
 
 
-def program(tmp_path: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+HEAD = f"import sys\nsys.path.append({str(Path(__file__).parent)!r})\nimport leat, process_jobs\n"
+
+
+def started(tmp_path: Path, text: str, *arguments: str) -> ChildProcess:
     path = tmp_path / "program.py"
-    path.write_text(f"import sys\nsys.path.append({str(Path(__file__).parent)!r})\nimport leat\n" + text)
-    with ChildProcess([sys.executable, path, *arguments]) as child:
+    path.write_text(HEAD + text)
+    return ChildProcess([sys.executable, path, *arguments])
+
+
+def program(tmp_path: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    with started(tmp_path, text, *arguments) as child:
         return child.end()
 
 
@@ -267,7 +274,6 @@ if __name__ == "__main__":
 def test_a_process_that_cannot_begin_ends_the_job(tmp_path: Path, stage: str) -> None:
     text = f"""
 if __name__ == "__main__":
-    import process_jobs
     sys.argv[1:] = ["fail to import"]
     try:
         list(leat.Loader(leat.count(6).{stage}, processes=2).batch(3), bad_samples="mask"))
@@ -352,12 +358,6 @@ def test_processes_end_with_the_program(tmp_path: Path, end: str) -> None:
     while any(map(is_there, pids)):
         assert time.monotonic() < limit, "processes that go on without the program"
         time.sleep(0.01)
-
-
-def started(tmp_path: Path, text: str) -> ChildProcess:
-    path = tmp_path / "program.py"
-    path.write_text(f"import sys\nsys.path.append({str(Path(__file__).parent)!r})\nimport leat\nimport process_jobs\n" + text)
-    return ChildProcess([sys.executable, path])
 
 
 @pytest.fixture

@@ -90,12 +90,7 @@ tell([b.step for b in loader])
 
 
 @pytest.mark.parametrize(
-    "call",
-    [
-        "leat.Loader(nothing)",
-        "leat.Loader(nothing, workers=0)",
-        "leat.OrderPreview(nothing).next()",
-    ],
+    "call", ["leat.Loader(nothing)", "leat.Loader(nothing, workers=0)", "leat.OrderPreview(nothing).next()"]
 )
 def test_data_that_is_looked_through_when_something_is_made(call: str) -> None:
     text = f"try:\n    when_in_call()\n    {call}\nexcept KeyboardInterrupt:\n    tell('interrupted')"

@@ -2,12 +2,10 @@
 
 import gzip
 import json
-import logging
 import os
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,15 +84,6 @@ CASES = [
     Case("F01-trash", f'image_folder("FILE"){ROWS}', rows=2),
     Case("F05-endings", f'image_folder("FILE"){ROWS}', rows=8, notices=("2 files that are no .jpg", "0.bmp")),
 ]  # fmt: skip
-
-
-@pytest.fixture
-def told() -> Iterator[list[str]]:
-    """The notices."""
-    heard: list[str] = []
-    leat.set_notice_handler(heard.append)
-    yield heard
-    leat.set_notice_handler(logging.getLogger("leat").warning)
 
 
 def copied(name: str, folder: Path) -> Path:

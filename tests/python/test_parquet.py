@@ -2,7 +2,6 @@
 
 import functools
 import json
-import logging
 import pickle
 import random
 import signal
@@ -20,7 +19,7 @@ import leat
 import numpy as np
 import pytest
 from child_process import ChildProcess, run_python
-from support import COMMAND, Ranks, digests, due
+from support import COMMAND, Ranks, check_restores, digests, due
 
 pa = pytest.importorskip("pyarrow", reason="needs pyarrow: tests/python/requirements.txt")
 
@@ -85,15 +84,7 @@ def test_a_restore_behind_every_batch_goes_on_with_the_next(order: str, writer: 
         found = flat(numbers(leat.Loader(data, workers=3)))
         assert sorted(found) == ALL
         assert (found == ALL) == (order == "stored")
-    loader = leat.Loader(data, workers=3)
-    for step in range(len(wanted)):
-        batch = loader.next()
-        assert batch is not None
-        assert str(batch.digest()) == wanted[step]
-        again = leat.Loader(ORDERS[order](source(writer, tmp_path / "rows-*")), workers=step % 3)
-        again.restore_parts([batch.snapshot()])
-        assert digests(again) == wanted[step + 1 :]
-    assert loader.next() is None
+    check_restores(lambda: ORDERS[order](source(writer, tmp_path / "rows-*")), lambda x: str(x.digest()), wanted)
 
 
 @pytest.mark.parametrize("order", ["stored", "full", "windowed", "buffer"])
@@ -199,17 +190,12 @@ def test_a_windowed_shuffle_gives_each_rank_row_groups_of_its_own(tmp_path: Path
     assert sum(decoded) <= 24 + 3 * 2, decoded
 
 
-def test_rows_that_cost_a_row_group_each_are_told_of(tmp_path: Path) -> None:
+def test_rows_that_cost_a_row_group_each_are_told_of(told: list[str], tmp_path: Path) -> None:
     table = pa.table({"n": pa.array(range(4000), pa.int32())})
     pq.write_table(table, tmp_path / "large.parquet", row_group_size=400)
-    told: list[str] = []
-    leat.set_notice_handler(told.append)
-    try:
-        data = leat.parquet(str(tmp_path / "large.parquet"), cache_bytes=0)
-        assert sorted(flat(numbers(leat.Loader(data.shuffle(seed=1).batch(100), workers=0)))) == list(range(4000))
-        leat.Loader(leat.parquet(str(tmp_path / "large.parquet"), cache_bytes=0).batch(100), workers=0).next()
-    finally:
-        leat.set_notice_handler(logging.getLogger("leat").warning)
+    data = leat.parquet(str(tmp_path / "large.parquet"), cache_bytes=0)
+    assert sorted(flat(numbers(leat.Loader(data.shuffle(seed=1).batch(100), workers=0)))) == list(range(4000))
+    leat.Loader(leat.parquet(str(tmp_path / "large.parquet"), cache_bytes=0).batch(100), workers=0).next()
     assert len(told) == 1
     assert 'needed: shuffle(kind="windowed") with few lanes, a larger cache_bytes' in told[0]
 

@@ -65,6 +65,20 @@ def images(*transforms: leat.ImageTransform, **options: object) -> Make:
     return lambda folder: tar(folder).map(leat.decode_image("png", [*transforms], **options)).batch(2)
 
 
+def quality() -> leat.FilterStage:
+    return leat.text_quality(
+        "text", min_words=1, max_words=9, min_word_length=1, max_word_length=9.5, min_letters=0.1, max_digits=0.9,
+        max_symbols=0.9, min_words_with_letters=0.1, max_repeated_lines=0.5, min_ended_lines=0, max_bullet_lines=0.5,
+        max_ellipsis_lines=0.5,
+    )  # fmt: skip
+
+
+def augmented() -> leat.MapStage:
+    return leat.train_image(
+        "png", size=6, dtype="f16", layout="nhwc", mean=[0, 0, 0], std=[1, 1, 1], scale=[0.2, 1], ratio=[1, 1], flip=0.25
+    )
+
+
 CASES: dict[str, Make] = {
     "count": lambda _: leat.count(40, record_bytes=5).batch(4),
     "tar_shards": lambda x: leat.tar_shards(f"{x}/*.tar", index_dir=str(x), allow_torn=True).batch(3),
@@ -157,50 +171,14 @@ CASES: dict[str, Make] = {
         .batch(2, end="mask")
     ),
     "length_between": lambda x: lines(x).filter(leat.length_between("text", min=5, max=18)).batch(2, end="mask"),
-    "text_quality": lambda x: (
-        lines(x)
-        .filter(
-            leat.text_quality(
-                "text",
-                min_words=1,
-                max_words=9,
-                min_word_length=1,
-                max_word_length=9.5,
-                min_letters=0.1,
-                max_digits=0.9,
-                max_symbols=0.9,
-                min_words_with_letters=0.1,
-                max_repeated_lines=0.5,
-                min_ended_lines=0,
-                max_bullet_lines=0.5,
-                max_ellipsis_lines=0.5,
-            )
-        )
-        .batch(2, end="mask")
-    ),
+    "text_quality": lambda x: lines(x).filter(quality()).batch(2, end="mask"),
     "deduplicate": lambda x: lines(x).flat_map(leat.windows("text", 3)).deduplicate(["text"], 40).batch(2, end="mask"),
     "deduplicate with all": lambda x: lines(x).deduplicate(["text"], keys=40, kind="set").batch(2, end="mask"),
     "ragged": lambda _: leat.count(12).map(leat.ragged("value")).batch(3),
     "pad of a field": lambda x: lines(x).map(leat.pad("text", 30, value=32)).batch(2, end="mask"),
     "int_label": lambda x: tar(x).map(leat.int_label("cls")).batch(3),
     "batch": lambda x: tar(x).batch(4, lanes=2, end="mask", fields=["cls"]),
-    "train_image": lambda x: (
-        tar(x)
-        .map(
-            leat.train_image(
-                "png",
-                size=6,
-                dtype="f16",
-                layout="nhwc",
-                mean=[0, 0, 0],
-                std=[1, 1, 1],
-                scale=[0.2, 1],
-                ratio=[1, 1],
-                flip=0.25,
-            )
-        )
-        .batch(2)
-    ),
+    "train_image": lambda x: tar(x).map(augmented()).batch(2),
     "eval_image": lambda x: (
         tar(x).map(leat.eval_image("png", size=6, dtype="u8", resize=8, max_pixels=400, exact=True)).batch(2)
     ),

@@ -11,27 +11,12 @@ import leat
 import numpy as np
 import pytest
 from child_process import run_python
-from support import digests, due
+from support import check_restores, digests, due, first
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs tokenizers: tests/python/frameworks")
 
-WORDS = [
-    "the",
-    "quick",
-    "brown",
-    "fox",
-    "jumps",
-    "over",
-    "lazy",
-    "dogs",
-    "while",
-    "many",
-    "small",
-    "birds",
-    "sing",
-    "their",
-    "song",
-]
+SENTENCE = "the quick brown fox jumps over lazy dogs while many small birds sing their song"
+WORDS = SENTENCE.split()
 TEXTS = [" ".join(WORDS[(i * k) % len(WORDS)] for k in range(1, 2 + i % 11)) for i in range(120)]
 
 
@@ -76,9 +61,13 @@ def in_batches(documents: Path, tokenizer: Any, **options: Any) -> leat.Pipeline
     return batched(lines_of(documents).map(leat.tokenize(tokenizer, **options)))
 
 
+def tokens_in(batch: leat.Batch) -> list[list[int]]:
+    """Tokens by row, without rows that have no sample."""
+    return [row.tolist() for row, good in zip(batch["tokens"], batch.valid, strict=True) if good]
+
+
 def tokens_of(loader: leat.Loader) -> list[list[list[int]]]:
-    """Tokens by batch and row, without rows that have no sample."""
-    return [[row.tolist() for row, good in zip(batch["tokens"], batch.valid, strict=True) if good] for batch in loader]
+    return [tokens_in(x) for x in loader]
 
 
 def expected(tokenizer: Any, documents: Path, special: bool = False) -> list[list[list[int]]]:
@@ -98,35 +87,23 @@ def test_tokens_are_those_of_the_package_for_any_workers(documents: Path, make: 
 
 
 def test_a_restore_behind_every_batch_goes_on_with_the_next(documents: Path) -> None:
-    tokenizer = byte_pairs()
-    data = in_batches(documents, tokenizer)
-    wanted = expected(tokenizer, documents)
-    loader = leat.Loader(data, workers=2)
-    for step in range(len(wanted)):
-        batch = loader.next()
-        assert batch is not None
-        again = leat.Loader(in_batches(documents, byte_pairs()), workers=step % 3)
-        assert again.restore_parts([batch.snapshot()]).step == (step + 1) % len(wanted)
-        assert tokens_of(again) == wanted[step + 1 :]
-    assert loader.next() is None
+    check_restores(lambda: in_batches(documents, byte_pairs()), tokens_in, expected(byte_pairs(), documents))
 
 
 def test_another_tokenizer_is_refused_at_restore(documents: Path) -> None:
-    loader = leat.Loader(in_batches(documents, word_level()))
-    batch = loader.next()
-    assert batch is not None
+    part = first(in_batches(documents, word_level())).snapshot()
     for other in (word_level("zebra"), byte_pairs()):
         with pytest.raises(leat.Error, match="tokenize@1") as told:
-            leat.Loader(in_batches(documents, other)).restore_parts([batch.snapshot()])
+            leat.Loader(in_batches(documents, other)).restore_parts([part])
         assert told.value.code == "mismatch"
     with pytest.raises(leat.Error, match="add_special_tokens=true"):
-        leat.Loader(in_batches(documents, word_level(), add_special_tokens=True)).restore_parts([batch.snapshot()])
+        leat.Loader(in_batches(documents, word_level(), add_special_tokens=True)).restore_parts([part])
     same = word_level()
     same.enable_padding(length=64)
     same.enable_truncation(3)
     data = in_batches(documents, same)
     again = leat.Loader(data)
-    again.restore_parts([batch.snapshot()])
+    again.restore_parts([part])
     assert tokens_of(again) == expected(word_level(), documents)[1:]
 
 
@@ -134,17 +111,14 @@ def test_packs_of_tokens_resume_at_every_batch(documents: Path) -> None:
     stage = leat.tokenize(byte_pairs(), dtype="u16")
     data = lines_of(documents, order="shuffled", seed=3).map(stage)
     data = data.shuffle_buffer(24, seed=5).pack("tokens", 16, split=True, delimiter=1).batch(7, lanes=7, end="mask")
-    wanted = [(str(x.digest()), x["tokens"].tolist(), x["segment"].tolist()) for x in leat.Loader(data, workers=0)]
-    assert [x[0] for x in wanted] == due(data)
+
+    def seen(x: leat.Batch) -> tuple[Any, ...]:
+        return str(x.digest()), x["tokens"].dtype, x["tokens"].tolist(), x["segment"].tolist()
+
+    wanted = [seen(x) for x in leat.Loader(data, workers=0)]
+    assert [x[:2] for x in wanted] == [(digest, np.uint16) for digest in due(data)]
     assert len(wanted) >= 8
-    loader = leat.Loader(data, workers=3)
-    for step in range(len(wanted)):
-        batch = loader.next()
-        assert batch is not None
-        assert batch["tokens"].dtype == np.uint16
-        again = leat.Loader(data, workers=step % 3)
-        again.restore_parts([batch.snapshot()])
-        assert [(str(x.digest()), x["tokens"].tolist(), x["segment"].tolist()) for x in again] == wanted[step + 1 :]
+    check_restores(lambda: data, seen, wanted)
 
 
 def test_a_path_makes_a_pipeline_that_its_text_and_a_pickle_make_again(documents: Path, saved: Path) -> None:

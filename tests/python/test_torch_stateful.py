@@ -246,8 +246,7 @@ def test_it_goes_on_after_any_batch(name: str, options: dict[str, Any]) -> None:
     for i in sorted({*range(0, len(states), step), *ends[:2]}):
         state, at, epoch = states[i]
         torch.manual_seed(99 + i)
-        other = make(name, options)
-        other.load_state_dict(state)
+        other = resumed(make(name, options), state)
         assert stored(other.state_dict()) == state
         rest = [[x for x in other] for _ in range(epoch, EPOCHS)]
         assert list(itertools.chain(*rest)) == every[at:], f"resumed after {at} batches, in epoch {epoch}"
@@ -268,6 +267,18 @@ def test_the_order_is_that_of_torch() -> None:
     )
 
 
+def begun(loader: Any) -> tuple[dict[str, Any], list[Any]]:
+    """A state after the first batch, and the batches after it."""
+    batches = iter(loader)
+    next(batches)
+    return loader.state_dict(), list(batches)
+
+
+def resumed(loader: Any, state: Any) -> Any:
+    loader.load_state_dict(state)
+    return loader
+
+
 def seed_program() -> None:
     torch.manual_seed(1)
     random.seed(1)
@@ -275,16 +286,15 @@ def seed_program() -> None:
 
 
 def test_the_random_numbers_of_the_program_are_left_alone() -> None:
-    loader = StatefulDataLoader(Items(), ROWS, sampler=torch.utils.data.RandomSampler(Items()))
-    batches = iter(loader)
-    next(batches)
-    state, rest = loader.state_dict(), [x.tolist() for x in batches]
-    other = StatefulDataLoader(Items(), ROWS, sampler=torch.utils.data.RandomSampler(Items()))
+    def loader() -> Any:
+        return StatefulDataLoader(Items(), ROWS, sampler=torch.utils.data.RandomSampler(Items()), collate_fn=list_of)
+
+    state, rest = begun(loader())
+    other = loader()
     seed_program()
     expected = dice()
     seed_program()
-    other.load_state_dict(state)
-    assert [x.tolist() for x in other] == rest
+    assert list(resumed(other, state)) == rest
     assert dice() == expected
 
 
@@ -297,34 +307,24 @@ def test_the_end_of_an_epoch_as_torchdata_has_it(workers: int) -> None:
     after = loader.state_dict()
     counts = []
     for state in (before, inside, after):
-        other = make("seeded", {"num_workers": workers})
-        other.load_state_dict(state)
+        other = resumed(make("seeded", {"num_workers": workers}), state)
         counts.append([len(list(other)), len(list(other))])
     assert counts == [[4, 4], [0, 4], [4, 4]]
 
 
 def test_a_load_after_a_state() -> None:
-    loader = make("augmented", {"num_workers": 2})
-    batches = iter(loader)
-    next(batches)
-    state, rest = loader.state_dict(), list(batches)
+    state, rest = begun(make("augmented", {"num_workers": 2}))
     other = make("augmented", {"num_workers": 2})
     assert other.state_dict()["step"] == 0  # begins an epoch
-    other.load_state_dict(state)
-    assert list(other) == rest
-    other.load_state_dict(state)  # while it has a finished epoch
-    assert list(other) == rest
-    other.load_state_dict({})
-    assert len(list(other)) == 4
+    assert list(resumed(other, state)) == rest
+    assert list(resumed(other, state)) == rest  # while it has a finished epoch
+    assert len(list(resumed(other, {}))) == 4
 
 
 def test_a_state_before_the_first_iter_has_its_order() -> None:
     loader = make("augmented", {"num_workers": 2})
     state = loader.state_dict()
-    every = list(loader)
-    other = make("augmented", {"num_workers": 2})
-    other.load_state_dict(state)
-    assert list(other) == every
+    assert list(loader) == list(resumed(make("augmented", {"num_workers": 2}), state))
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -356,8 +356,7 @@ def test_iter_of_a_dataset_is_called_once(workers: int) -> None:
     next(iter(loader))
     state = loader.state_dict()
     assert [x["dataset"]["calls"] for x in state["workers"]] == [1] * max(1, workers)
-    other = StatefulDataLoader(_Counted(), ROWS, num_workers=workers)
-    other.load_state_dict(state)
+    other = resumed(StatefulDataLoader(_Counted(), ROWS, num_workers=workers), state)
     next(iter(other))
     assert other.state_dict()["workers"][0]["dataset"]["calls"] == 1
 
@@ -399,18 +398,15 @@ def test_out_of_order_nothing_is_lost(kind: Any, tmp_path: Any) -> None:
     state = loader.state_dict()
     file.touch()
     other = StatefulDataLoader(kind(file), None, num_workers=2, in_order=False)
-    other.load_state_dict(state)
-    assert sorted(found + list(other)) == list(range(12))
+    assert sorted(found + list(resumed(other, state))) == list(range(12))
 
 
 def test_the_number_of_workers_may_change_without_a_state_of_their_own() -> None:
     loader = make("seeded", {"num_workers": 2})
-    batches = iter(loader)
-    next(batches)
-    state, rest = loader.state_dict(), [*batches, *loader]
+    state, rest = begun(loader)
+    rest += loader
     for workers in (0, 3):
-        other = make("seeded", {"num_workers": workers})
-        other.load_state_dict(state)
+        other = resumed(make("seeded", {"num_workers": workers}), state)
         assert [*other, *other] == rest
 
 
@@ -445,18 +441,14 @@ def test_an_order_that_cannot_be_repeated_is_refused() -> None:
     dataset = _Clock()
     loader = StatefulDataLoader(dataset, ROWS)
     next(iter(loader))
-    other = StatefulDataLoader(dataset, ROWS)
-    other.load_state_dict(loader.state_dict())
     with pytest.raises(leat.Error, match="other samples than before in its first 1 batches"):
-        iter(other)
+        iter(resumed(StatefulDataLoader(dataset, ROWS), loader.state_dict()))
     order = list(range(11))
     loader = StatefulDataLoader(Items(), ROWS, sampler=order)
     next(iter(loader))
     order.reverse()
-    other = StatefulDataLoader(Items(), ROWS, sampler=order)
-    other.load_state_dict(loader.state_dict())
     with pytest.raises(leat.Error, match="sampler drew other samples"):
-        iter(other)
+        iter(resumed(StatefulDataLoader(Items(), ROWS, sampler=order), loader.state_dict()))
 
 
 class _Broken(torch.utils.data.Dataset):  # type: ignore[misc,name-defined]
@@ -477,9 +469,7 @@ def test_errors_come_out_and_count_as_batches(workers: int) -> None:
         next(batches)
     state = loader.state_dict()
     assert list(batches) == [3, 4, 5]
-    other = StatefulDataLoader(_Broken(), None, num_workers=workers)
-    other.load_state_dict(state)
-    assert list(other) == [3, 4, 5]
+    assert list(resumed(StatefulDataLoader(_Broken(), None, num_workers=workers), state)) == [3, 4, 5]
 
 
 class _BrokenCounted(CountedItems):
@@ -492,10 +482,10 @@ class _BrokenCounted(CountedItems):
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_state_after_an_error_has_what_the_error_left_behind(workers: int) -> None:
-    def rest_of(batches: Iterator[Any]) -> list[Any]:
-        return [list_of(x) for x in batches]
+    def made() -> Any:
+        return StatefulDataLoader(_BrokenCounted(), None, num_workers=workers, collate_fn=list_of)
 
-    batches = iter(loader := StatefulDataLoader(_BrokenCounted(), None, num_workers=workers, collate_fn=list_of))
+    batches = iter(loader := made())
     for _ in range(3):
         next(batches)
     with pytest.raises(ValueError, match="the fourth"):
@@ -503,11 +493,9 @@ def test_a_state_after_an_error_has_what_the_error_left_behind(workers: int) -> 
     states = [loader.state_dict()]
     first = next(batches)
     states.append(loader.state_dict())
-    rest = rest_of(batches)
+    rest = list(batches)
     for state, expected in zip(states, ([first, *rest], rest), strict=True):
-        other = StatefulDataLoader(_BrokenCounted(), None, num_workers=workers, collate_fn=list_of)
-        other.load_state_dict(state)
-        assert rest_of(iter(other)) == expected
+        assert list(resumed(made(), state)) == expected
 
 
 def fail(_: int) -> None:
@@ -543,10 +531,5 @@ def test_datapipes_are_refused() -> None:
 
 def test_spawned_workers() -> None:
     options = {"num_workers": 2, "multiprocessing_context": "spawn"}
-    loader = make("augmented", options)
-    batches = iter(loader)
-    next(batches)
-    state, rest = loader.state_dict(), list(batches)
-    other = make("augmented", options)
-    other.load_state_dict(state)
-    assert list(other) == rest
+    state, rest = begun(make("augmented", options))
+    assert list(resumed(make("augmented", options), state)) == rest

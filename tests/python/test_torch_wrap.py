@@ -64,6 +64,12 @@ def stored(state: dict[str, Any]) -> Any:
     return torch.load(file, weights_only=True)
 
 
+def resumed(state: Any, loader: Any) -> Any:
+    other = leat.torch.wrap(loader)
+    other.load_state_dict(state)
+    return other
+
+
 @pytest.mark.parametrize("make", [plain, shuffled, seeded, with_workers, with_state, a_list])
 def test_it_goes_on_after_any_batch(make: Callable[[], Any]) -> None:
     torch.manual_seed(11)
@@ -81,8 +87,7 @@ def test_it_goes_on_after_any_batch(make: Callable[[], Any]) -> None:
         if number == 0:
             continue  # nothing was drawn yet: any order will do
         torch.manual_seed(99)
-        other = leat.torch.wrap(make())
-        other.load_state_dict(state if make is with_state else json.loads(json.dumps(state)))
+        other = resumed(state if make is with_state else json.loads(json.dumps(state)), make())
         rest = [plain_types(x) for _ in range(other.epoch, EPOCHS) for x in other]
         assert rest[: BATCHES - at % BATCHES] == every[at:][: BATCHES - at % BATCHES]
         if make not in (shuffled, with_workers):  # whose later epochs are drawn from what the program drew before
@@ -105,10 +110,8 @@ def test_an_order_that_cannot_be_repeated_is_refused() -> None:
     batches = iter(loader)
     next(batches)
     next(batches)
-    other = leat.torch.wrap(clock)
-    other.load_state_dict(loader.state_dict())
     with pytest.raises(leat.Error, match="would lose and repeat samples"):
-        list(other)
+        list(resumed(loader.state_dict(), clock))
 
 
 def test_an_iterator_that_is_used_up_is_refused() -> None:
@@ -123,10 +126,8 @@ def test_an_epoch_that_became_shorter_is_refused() -> None:
     batches = iter(loader)
     for _ in range(3):
         next(batches)
-    other = leat.torch.wrap([1, 2])
-    other.load_state_dict(loader.state_dict())
     with pytest.raises(leat.Error, match="2 batches in epoch 0, needed 3"):
-        list(other)
+        list(resumed(loader.state_dict(), [1, 2]))
 
 
 @pytest.mark.parametrize("n", range(9))
@@ -163,9 +164,7 @@ def test_a_state_behind_iter_and_before_the_first_batch_has_the_order() -> None:
     state = loader.state_dict()
     expected = [plain_types(x) for x in batches]
     torch.manual_seed(5)
-    other = leat.torch.wrap(shuffled())
-    other.load_state_dict(state)
-    assert [plain_types(x) for x in other] == expected
+    assert [plain_types(x) for x in resumed(state, shuffled())] == expected
 
 
 def test_an_earlier_iterator_cannot_end_the_epoch_of_a_later_one() -> None:

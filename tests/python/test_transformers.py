@@ -265,35 +265,32 @@ def test_a_folder_that_was_complete_is_not_while_it_is_saved_again(tmp_path: Pat
     with monkeypatch.context() as patch:
         patch.setattr(transformers.Trainer, "save_model", lambda *_, **__: kill())
         train("indexed", tmp_path)
-    with pytest.raises(leat.InvalidArgument, match="has no complete checkpoint"):
-        train("indexed", tmp_path, resume=True)
-    with pytest.raises(leat.InvalidArgument, match=r"has no trainer_state\.json, which is saved last"):
-        train("indexed", tmp_path, resume=str(tmp_path / "checkpoint-4"))
+    is_refused("has no complete checkpoint", tmp_path)
+    is_refused(r"has no trainer_state\.json, which is saved last", tmp_path, str(tmp_path / "checkpoint-4"))
+
+
+def is_refused(what: str, directory: Path, resume: Any = True, **options: Any) -> None:
+    with pytest.raises(leat.InvalidArgument, match=what):
+        train("indexed", directory, resume=resume, **options)
 
 
 def test_checkpoints_that_cannot_be_gone_on_from(tmp_path: Path) -> None:
+    four, eight = tmp_path / "checkpoint-4", tmp_path / "checkpoint-8"
     train("indexed", tmp_path, stop=9)
-    assert sorted(x.name for x in tmp_path.glob("checkpoint-*")) == ["checkpoint-4", "checkpoint-8"]
-    with pytest.raises(leat.InvalidArgument, match="saved under gradient_accumulation_steps=2, now 3"):
-        train("indexed", tmp_path, resume=True, gradient_accumulation_steps=3)
-    mixed = (tmp_path / "checkpoint-4" / DATA_FILE).read_bytes()
-    (tmp_path / "checkpoint-8" / DATA_FILE).write_bytes(mixed)
-    with pytest.raises(leat.InvalidArgument, match=r"of step 4 beside a trainer_state\.json of step 8"):
-        train("indexed", tmp_path, resume=True)
-    (tmp_path / "checkpoint-8" / DATA_FILE).unlink()
-    with pytest.raises(leat.InvalidArgument, match=r"saved without leat\.transformers"):
-        train("indexed", tmp_path, resume=True)
-    (tmp_path / "checkpoint-8" / "trainer_state.json").write_text('{"global_step": 8, ')
-    with pytest.raises(leat.InvalidArgument, match="torn"):
-        train("indexed", tmp_path, resume=str(tmp_path / "checkpoint-8"))
-    (tmp_path / "checkpoint-4" / "checkpoint-is-incomplete.txt").touch()
-    with pytest.raises(leat.InvalidArgument, match="at a signal"):
-        train("indexed", tmp_path, resume=str(tmp_path / "checkpoint-4"))
-    (tmp_path / "checkpoint-4" / "checkpoint-is-incomplete.txt").unlink()
+    assert sorted(tmp_path.glob("checkpoint-*")) == [four, eight]
+    is_refused("saved under gradient_accumulation_steps=2, now 3", tmp_path, gradient_accumulation_steps=3)
+    (eight / DATA_FILE).write_bytes((four / DATA_FILE).read_bytes())
+    is_refused(r"of step 4 beside a trainer_state\.json of step 8", tmp_path)
+    (eight / DATA_FILE).unlink()
+    is_refused(r"saved without leat\.transformers", tmp_path)
+    (eight / "trainer_state.json").write_text('{"global_step": 8, ')
+    is_refused("torn", tmp_path, str(eight))
+    (four / "checkpoint-is-incomplete.txt").touch()
+    is_refused("at a signal", tmp_path, str(four))
+    (four / "checkpoint-is-incomplete.txt").unlink()
     plain = arguments(tmp_path, gradient_accumulation_steps=2)
-    other = Recording(model=Linear(), args=plain, train_pipeline=indexed(80))
     with pytest.raises(leat.Error, match="80"):
-        other.train(resume_from_checkpoint=str(tmp_path / "checkpoint-4"))
+        Recording(model=Linear(), args=plain, train_pipeline=indexed(80)).train(resume_from_checkpoint=str(four))
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match="No valid checkpoint"):
         train("indexed", tmp_path / "empty", resume=True)
@@ -613,24 +610,20 @@ def test_what_is_not_a_pipeline_is_refused(tmp_path: Path) -> None:
     plain = arguments(tmp_path, max_steps=3)
     loader = leat.torch.DataLoader(indexed(), workers=0)
     Trainer = leat.transformers.Trainer
-    for given in (
-        {"train_dataset": indexed()},
-        {"train_dataset": loader},
-        {"eval_dataset": loader},
-        {"eval_dataset": {"a": indexed()}},
-    ):
-        with pytest.raises(leat.InvalidArgument, match="train_pipeline= or eval_pipeline="):
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("train_pipeline= or eval_pipeline=", {"train_dataset": indexed()}),
+        ("train_pipeline= or eval_pipeline=", {"train_dataset": loader}),
+        ("train_pipeline= or eval_pipeline=", {"eval_dataset": loader}),
+        ("train_pipeline= or eval_pipeline=", {"eval_dataset": {"a": indexed()}}),
+        ("train_pipeline, got DataLoader", {"train_pipeline": loader}),
+        (r"eval_pipeline\['a'\], got DataLoader", {"eval_pipeline": {"a": loader}}),
+        ("train_pipeline and train_dataset", {"train_pipeline": indexed(), "train_dataset": [1]}),
+        ("eval_pipeline and eval_dataset", {"eval_pipeline": indexed(), "eval_dataset": [1]}),
+        ("data_collator", {"train_pipeline": indexed(), "data_collator": lambda x: x}),
+    ]
+    for problem, given in cases:
+        with pytest.raises(leat.InvalidArgument, match=problem):
             Trainer(model=Linear(), args=plain, **given)
-    with pytest.raises(leat.InvalidArgument, match="train_pipeline, got DataLoader"):
-        Trainer(model=Linear(), args=plain, train_pipeline=loader)
-    with pytest.raises(leat.InvalidArgument, match=r"eval_pipeline\['a'\], got DataLoader"):
-        Trainer(model=Linear(), args=plain, eval_pipeline={"a": loader})
-    with pytest.raises(leat.InvalidArgument, match="train_pipeline and train_dataset"):
-        Trainer(model=Linear(), args=plain, train_pipeline=indexed(), train_dataset=[1])
-    with pytest.raises(leat.InvalidArgument, match="eval_pipeline and eval_dataset"):
-        Trainer(model=Linear(), args=plain, eval_pipeline=indexed(), eval_dataset=[1])
-    with pytest.raises(leat.InvalidArgument, match="data_collator"):
-        Trainer(model=Linear(), args=plain, train_pipeline=indexed(), data_collator=lambda x: x)
     trainer = Trainer(model=Linear(), args=plain, train_pipeline=indexed())
     for call in (trainer.evaluate, trainer.predict):
         with pytest.raises(leat.InvalidArgument, match="train_pipeline= or eval_pipeline="):

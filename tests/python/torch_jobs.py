@@ -33,8 +33,9 @@ DATA: dict[str, Callable[[], leat.Pipeline]] = {"indexed": indexed, "stateful": 
 Digest = tuple[int, int, str]
 
 
-def due(name: str, epochs: int) -> list[Digest]:
-    return [(x.epoch, x.step, str(x.digest)) for e in range(epochs) for x in leat.OrderPreview(DATA[name](), epoch=e)]
+def due(of: str | leat.Pipeline, epochs: int) -> list[Digest]:
+    data = DATA[of]() if isinstance(of, str) else of
+    return [(x.epoch, x.step, str(x.digest)) for e in range(epochs) for x in leat.OrderPreview(data, epoch=e)]
 
 
 def seen(batch: Any) -> Digest:
