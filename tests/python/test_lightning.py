@@ -30,11 +30,17 @@ def loader(name: str = "indexed", **options: Any) -> Any:
 
 
 def fitted(
-    directory: Path, *callbacks: Any, name: str = "indexed", path: Any = None, module: Any = None, **options: Any
+    directory: Path,
+    *callbacks: Any,
+    name: str = "indexed",
+    data: Any = None,
+    path: Any = None,
+    module: Any = None,
+    **options: Any,
 ) -> Any:
     """A module that a Trainer has trained with a new loader."""
     module = module or Noting()
-    trainer(directory, *callbacks, **options).fit(module, loader(name), ckpt_path=path)
+    trainer(directory, *callbacks, **options).fit(module, loader(name) if data is None else data, ckpt_path=path)
     return module
 
 
@@ -110,8 +116,7 @@ def test_a_run_that_ends_in_mid_epoch_goes_on_there(how: str, name: str, tmp_pat
             of.fit(module, loader(name))
             of.save_checkpoint(at / "step=0.ckpt")
         assert len(module.trained) == end
-        rest = fitted(tmp_path, name=name, path=checkpoints(at)[-1][1])
-        assert module.trained + rest.trained == due(name, EPOCHS)
+        assert module.trained + fitted(tmp_path, name=name, path=checkpoints(at)[-1][1]).trained == due(name, EPOCHS)
 
 
 @pytest.mark.parametrize("name", DATA)
@@ -205,13 +210,10 @@ def test_several_loaders(mode: Any, tmp_path: Path) -> None:
         shorter = leat.count(40, 4).shuffle(seed=5).batch(12, end="drop")
         return CombinedLoader([loader(), leat.torch.DataLoader(shorter, workers=0)], mode)
 
-    module = Noting()
-    trainer(tmp_path, saving(tmp_path, every_n_train_steps=1)).fit(module, given())
-    assert len(module.trained) == EPOCHS * (3 if mode == "min_size" else 9)
+    trained = fitted(tmp_path, saving(tmp_path, every_n_train_steps=1), data=given()).trained
+    assert len(trained) == EPOCHS * (3 if mode == "min_size" else 9)
     for step, path in checkpoints(tmp_path):
-        rest = Noting()
-        trainer(tmp_path).fit(rest, given(), ckpt_path=path)
-        assert rest.trained == module.trained[step:]
+        assert fitted(tmp_path, data=given(), path=path).trained == trained[step:]
 
 
 def test_validation_is_the_same_whatever_came_before(tmp_path: Path) -> None:
@@ -327,8 +329,7 @@ def test_what_would_lose_or_repeat_batches_is_refused(tmp_path: Path) -> None:
     with pytest.raises(leat.InvalidArgument, match="for training and for validation"):
         trainer(tmp_path).predict(Noting(), trained)
     trainer(tmp_path, saving(tmp_path), max_epochs=1).fit(Noting(), [loader(), loader()])
-    path = checkpoints(tmp_path)[0][1]
-    refused("2 leat loaders, and 1", tmp_path, path=path)
+    refused("2 leat loaders, and 1", tmp_path, path=checkpoints(tmp_path)[0][1])
     plain = torch.utils.data.DataLoader(torch.ones(4, 1))
     trainer(tmp_path, saving(tmp_path / "plain"), max_epochs=1, resumes=False).fit(Plain(), plain)
     refused("positions of 0 leat loaders", tmp_path, path=checkpoints(tmp_path / "plain")[0][1])

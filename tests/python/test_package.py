@@ -71,8 +71,7 @@ def test_the_command_is_part_of_the_package_and_has_its_version() -> None:
 
 def test_text_that_is_not_utf_8_is_a_unicode_decode_error() -> None:
     data = leat.count(2).map("bytes@1", lambda sample: sample.set("text", b"\xff\xfe"))
-    batch = leat.Loader(data.batch(2), workers=0).next()
-    assert batch is not None
+    batch = next(leat.Loader(data.batch(2), workers=0))
     assert batch.bytes("text") == [b"\xff\xfe"] * 2
     with pytest.raises(UnicodeDecodeError):
         batch.text("text")

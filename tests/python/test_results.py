@@ -125,8 +125,7 @@ def test_a_function_of_several_returns_none_or_their_list_or_a_result_for_each()
     def mixed(samples: list[leat.Sample]) -> list[Any]:
         return [(None, x, {"value": x["value"] * 2})[i % 3] for i, x in enumerate(samples)]
 
-    data = SAMPLES.map("m@1", mixed, batched=True)
-    assert first(data.batch(8), workers=1)["value"].shape == (8, 8)
+    assert first(SAMPLES.map("m@1", mixed, batched=True).batch(8), workers=1)["value"].shape == (8, 8)
     told = error_of(SAMPLES.map("m@1", lambda samples: samples[:0], batched=True).batch(4))
     assert "the function returned a list; needed: None, or a list with a result for each of the 1 samples" in told
 

@@ -88,7 +88,7 @@ def test_calls_that_need_conversions_are_not_taken_for_wrong_ones() -> None:
     assert leat.count(8).sample(1) == leat.count(8).sample(1.0)
     assert leat.key_hash(keep=50).parameters == leat.key_hash(50, 0).parameters
     assert leat.random_erasing(value=(0, 0, 0)).name == "random_erasing"
-    assert leat.Loader(DATA, stuck_after=5).next() is not None
+    next(leat.Loader(DATA, stuck_after=5))
 
 
 def test_signatures_and_help_of_classes() -> None:
