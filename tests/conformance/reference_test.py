@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Worked examples for the reference: what docs/iterators.md specifies, computed by hand."""
+"""Worked examples for the reference, computed by hand: what random pipelines rarely show of it."""
 
 import gzip
 import io
@@ -10,7 +10,6 @@ import sys
 import tarfile
 import tempfile
 import unittest
-from unittest import mock
 
 sys.dont_write_bytecode = True  # next to the sources
 SKIPPED = 4  # tests/CMakeLists.txt: SKIP_RETURN_CODE
@@ -21,7 +20,7 @@ except ImportError as missing:
     sys.exit(SKIPPED)
 
 from cases.logs import Handed
-from plain import iterators, weights
+from plain import weights
 from plain.hashes import keyed, mulhi, permutation, row_digest
 from plain.layouts import Layout, kind_of
 from plain.random_numbers import Rng, sample_key_of, map_stream, philox
@@ -42,22 +41,6 @@ def row(text, **options):
 
 def samples(text):
     return [x for batch in Pipeline(text + ".batch(1, end=\"mask\")").batches(0) for _, x in batch]
-
-
-def digits(text):
-    return text.split()
-
-
-def drawing(*choices):
-    """Replaces random draws by these, in order: each is a choice, and the number of alternatives."""
-    left = list(choices)
-
-    def draw(lane, node, repeat_pass, k, n):
-        choice, among = left.pop(0)
-        assert n == among, f"a draw among {n}, not {among}"
-        return choice
-
-    return mock.patch.object(iterators.Lane, "draw", draw)
 
 
 class InDirectory(unittest.TestCase):
@@ -92,10 +75,6 @@ class Draws(unittest.TestCase):
 
 
 class LanesAndEnds(unittest.TestCase):
-    def test_a_closed_part_is_dealt_to_the_lanes(self):
-        text = 'count(7).skip(1).filter("key_matches@1", pattern="*").batch(4, lanes=2, end="mask")'
-        self.assertEqual(ids(text), [["count/1", "count/2", "count/3", "count/4"], ["count/5", "count/6"]])
-
     def test_operators_above_work_lane_by_lane(self):
         # Lane 0 has 0 2 4 6 8, lane 1 has 1 3 5 7; lane 0 loses the 0 and the 4.
         text = 'count(9).filter("key_matches@1", pattern="*/[1235678]").batch(2, lanes=2, end="END")'
@@ -109,12 +88,6 @@ class LanesAndEnds(unittest.TestCase):
         text = 'count(5).filter("key_matches@1", pattern="*").batch(2)'
         expected = [["count/0", "count/1"], ["count/2", "count/3"], ["count/4", "count/1"], ["count/0", "count/3"]]
         self.assertEqual(ids(text, steps=4), expected)
-
-    def test_a_closed_pipeline_under_cycle_takes_its_lane_of_the_next_epochs_order(self):
-        first, second = (ids("count(5).shuffle(seed=3).batch(5)", epoch)[0] for epoch in (0, 1))
-        got = ids('count(5).shuffle(seed=3).batch(2, end="cycle")', steps=4)
-        self.assertEqual([x[0] for x in got], first[0::2] + second[:1])
-        self.assertEqual([x[1] for x in got], first[1::2] + second[1::2])
 
     def test_the_default_end_is_as_the_kind_of_pipeline_says(self):
         def end(text):
@@ -147,114 +120,8 @@ class LanesAndEnds(unittest.TestCase):
         self.assertEqual(ids(f"count(20).{everything}.take(4){lanes}"), [["count/0", "count/1", "count/2"], ["count/3"]])
         self.assertEqual(ids(f"count(8).{everything}.skip(4){lanes}"), [["count/6", "count/4", "count/5"], ["count/7"]])
 
-    def test_enumerate_numbers_by_position(self):
-        text = 'count(5).filter("key_matches@1", pattern="*/[1-4]").enumerate().batch(2, lanes=2, end="mask")'
-        rows = {p: x.fields["index"].numbers() for batch in Pipeline(text).batches(0) for p, x in batch}
-        self.assertEqual(rows, {0: [0], 1: [1], 2: [2], 3: [3]})
-
-    def test_repeat_begins_with_a_pass_of_its_own(self):
-        text = "mix(count(4).shuffle(seed=1)).repeat(2).repeat(2)"
-        shuffled = Pipeline("count(4).shuffle(seed=1).batch(1)")
-        passes = [[x.id[-1] for x in shuffled.indexed.samples(shuffled.input, 0, p)] for p in range(4)]
-        self.assertEqual(row(text), [x for one in passes for x in one])
-
-
-class ShuffleBuffer(unittest.TestCase):
-    def test_it_fills_gives_the_drawn_one_and_moves_the_others_up(self):
-        # 0 1 2: gives 1; 0 2 3: gives 3; 0 2 4: gives 0; then the end: 2 4: gives 4, and 2.
-        with drawing((1, 3), (2, 3), (0, 3), (1, 2), (0, 1)):
-            self.assertEqual(row("count(5).shuffle_buffer(3)"), digits("1 3 0 4 2"))
-
-    def test_a_short_input_is_drawn_from_at_its_end(self):
-        with drawing((1, 2), (0, 1)):
-            self.assertEqual(row("count(2).shuffle_buffer(9)"), digits("1 0"))
-
-    def test_its_draws_have_its_seed_ordinal_era_pass_lane_and_count(self):
-        held, expected = list(range(4)), []
-        for k in range(4):
-            draw = keyed("shuffle_buffer", 5, 0, 2, 0, 1, k)
-            expected.append(f"count/{held.pop(draw * len(held) >> 64) * 2 + 1}")
-        lines = Pipeline('count(8).shuffle_buffer(8, seed=5).batch(2, end="mask")').order(2)
-        self.assertEqual([x["ids"][1] for x in lines], expected)
-
-    def test_less_than_two_in_any_lane_is_refused(self):
-        Pipeline("count(8).shuffle_buffer(8).batch(4)")
-        with self.assertRaises(Refused):
-            Pipeline("count(8).shuffle_buffer(7).batch(4)")
-
 
 class Mix(unittest.TestCase):
-    def test_deficit_takes_what_lacks_most_and_of_equals_the_first(self):
-        # Lacks before each, weights 3 and 1: (3, 1) a; (2, 2) a; (1, 3) b; (4, 0) a; and so again.
-        got = row('mix(count(9), count(9).skip(5), weights=[3, 1])')
-        self.assertEqual(got[:8], digits("0 1 5 2 3 4 6 5"))
-
-    def test_a_lane_begins_as_if_as_many_items_as_its_number_were_taken(self):
-        text = 'mix(count(8), count(8).skip(4), weights=[1, 1]).batch(2, end="drop")'
-        self.assertEqual(ids(text)[:2], [["count/0", "count/5"], ["count/4", "count/1"]])
-
-    def test_deficit_by_cost_counts_elements(self):
-        # Costs 4 and 1: a to (4, 0); b four times to (4, 4); then the first again.
-        got = row('mix(count(9, bytes=4).take(3), count(9, bytes=1), cost="value")')
-        self.assertEqual(got[:7], digits("0 0 1 2 3 1 4"))
-
-    def test_random_takes_the_input_in_whose_weight_the_draw_lies(self):
-        with drawing((0, 4), (2, 4), (3, 4), (1, 4), (0, 4), (0, 1)):  # the last two find the ends
-            self.assertEqual(row('mix(count(3), count(1), weights=[3, 1], rule="random")'), digits("0 1 0 2"))
-
-    def test_when_an_input_has_ended_the_choice_is_made_again(self):
-        seen = []
-
-        def draw(lane, node, repeat_pass, k, n):
-            seen.append((k, n))
-            return n - 1
-
-        with mock.patch.object(iterators.Lane, "draw", draw):
-            self.assertEqual(row('mix(count(2), count(1), weights=[3, 2], rule="random")'), digits("0 0 1"))
-        self.assertEqual(seen, [(0, 5), (1, 5), (1, 3), (2, 3), (3, 3)])
-
-    def test_stop_first_ends_at_the_first_end(self):
-        self.assertEqual(row('mix(count(9), count(2), stop="first")'), digits("0 0 1 1 2"))
-
-    def test_stop_cycle_ends_when_all_have_ended_once(self):
-        self.assertEqual(row('mix(count(3), count(2), stop="cycle")'), digits("0 0 1 1 2 0"))
-
-    def test_a_repetition_of_stop_cycle_has_a_pass_of_its_own(self):
-        text = 'mix(count(2).shuffle(seed=3), count(9), stop="cycle").repeat(2)'
-        shuffled = Pipeline("count(2).shuffle(seed=3).batch(1)")
-        got = row(text)
-        for repeat in (0, 1):
-            order = [x.id[-1] for r in range(4) for x in shuffled.indexed.samples(shuffled.input, 0, (repeat << 32) + r)]
-            self.assertEqual(got[repeat * len(got) // 2 :][:16:2], order)
-
-    def test_from_a_step_of_the_schedule_on_other_weights_hold_and_shares_are_counted_anew(self):
-        # Lacks with weights 3 and 1 are those of the first test; after step 2, of 2 items each, only the second input is taken.
-        text = 'mix(count(9), count(9).skip(5), weights=[3, 1], schedule=["2:0,1", "3:1,1"]).batch(2, lanes=1)'
-        numbers = [[x[-1] for x in step] for step in ids(text, steps=4)]
-        self.assertEqual(numbers, [["0", "1"], ["5", "2"], ["6", "7"], ["3", "8"]])
-
-    def test_steps_run_on_over_a_lanes_own_epochs(self):
-        # Epochs of two: 0 1, 0 1; from step 3 on the first input comes last.
-        text = 'mix(count(1), count(2).skip(1), schedule=["3:0,1"]).batch(1, lanes=1)'
-        self.assertEqual([x[0][-1] for x in ids(text, steps=8)], digits("0 1 0 1 1 0 1 0"))
-
-    def test_an_input_whose_repeats_are_used_up_has_ended_for_good(self):
-        # b ends after b1, comes once more, and is gone; then only a is left, whose first end is the last of all.
-        self.assertEqual(row('mix(count(6), count(2), stop="cycle", max_repeats=1)'), digits("0 0 1 1 2 0 3 1 4 5"))
-        # Only inputs with weight 0 are left, and share alike.
-        self.assertEqual(row('mix(count(2), count(3), weights=[1, 0], stop="cycle", max_repeats=1)'), digits("0 1 0 1 0 1 2"))
-
-    def test_a_schedule_by_cost_counts_what_the_mix_gave(self):
-        # Items of cost 4, up to 8; then those of cost 1.
-        text = 'mix(count(9, bytes=4), count(9, bytes=1).skip(4), weights=[1, 0], cost="value", schedule=["8:0,1"], schedule_by="cost")'
-        self.assertEqual(row(text)[:4], digits("0 1 4 5"))
-
-    def test_each_lane_has_its_share_of_a_cost(self):
-        # Lane 0 has 5 of 9 and lane 1 has 4: two items of cost 4, and one.
-        text = ('mix(count(18, bytes=4), count(18, bytes=1), weights=[1, 0], cost="value", schedule=["9:0,1"], schedule_by="cost")'
-                '.batch(2, lanes=2)')  # fmt: skip
-        self.assertEqual(ids(text, steps=3), [["count/0", "count/1"], ["count/2", "count/1"], ["count/0", "count/3"]])
-
     def test_weights_become_whole_numbers(self):
         self.assertEqual(weights.whole_weights([0.7, 0.2, 0.1]), [7, 2, 1])
         self.assertEqual(weights.whole_weights([20, 10]), [20, 10])
@@ -267,54 +134,16 @@ class Mix(unittest.TestCase):
 
 
 class FiltersAndChildren(InDirectory):
-    def test_key_hash_and_field_hash_keep_by_the_hash(self):
-        def kept(data):
-            return (xxhash.xxh3_128_intdigest((9).to_bytes(8, "little") + data) & (2**64 - 1)) * 100 >> 64 < 40
-
-        by_key = [str(i) for i in range(20) if kept(b"count/%d" % i)]
-        by_field = [str(i) for i in range(20) if kept(i.to_bytes(8, "little"))]
-        self.assertEqual(row('count(20).filter("key_hash@1", keep=40, salt=9)'), by_key)
-        self.assertEqual(row('count(20).filter("field_hash@1", field="value", keep=40, salt=9)'), by_field)
-
-    def test_field_between_takes_numbers_of_all_kinds(self):
-        self.write("x.jsonl", b'{"i": 3, "x": 0.5, "s": "-2"}\n{"i": 7, "x": 2.5, "s": "4e1"}\n')
-        for bounds, kept in (
-            ('field="i", min=3, max=6', ["0"]), ('field="x", min=0.75', ["1"]), ('field="x"', ["0", "1"]),
-            ('field="s", max="-1.5"', ["0"]), ('field="s", min=40, max=40', ["1"]),
-        ):  # fmt: skip
-            self.assertEqual(row(f'json_lines("x.jsonl").filter("field_between@1", {bounds})'), kept, bounds)
-
     def test_numbers_beyond_float64_are_infinite_or_zero(self):
         self.write("x", b"1e400\n-1e400\n1e-400\n-1e-400\n")
         for bounds, kept in (("min=1e308", ["0"]), ("max=-1e308", ["1"]), ("min=0, max=0", ["2", "3"])):
             self.assertEqual(row(f'lines("x").filter("field_between@1", field="text", {bounds})'), kept, bounds)
-
-    def test_bytes_between_counts_bytes(self):
-        self.write("x", b"\na\nbb\nccc\n")
-        self.assertEqual(row('lines("x").filter("bytes_between@1", field="text", min=1, max=2)'), digits("1 2"))
-
-    def test_copies_and_split_and_windows_make_numbered_children(self):
-        self.write("x", b"a,b,,c\n\nno")
-        self.assertEqual(row('count(2).flat_map("copies@1", n=2)'), digits("0#0 0#1 1#0 1#1"))
-        children = samples('lines("x").flat_map("split@1", field="text", at=44)')
-        self.assertEqual([x.fields["text"] for x in children], [b"a", b"b", b"", b"c", b"", b"no"])
-        self.assertEqual([x.id for x in children], ["x/0#0", "x/0#1", "x/0#2", "x/0#3", "x/1#0", "x/2#0"])
-        children = samples('lines("x").flat_map("windows@1", field="text", length=4)')
-        self.assertEqual([x.fields["text"] for x in children], [b"a,b,", b",c", b"no"])
 
     def test_scan_counts_and_sums_from_the_start_of_every_pass(self):
         self.write("x.jsonl", b'{"i": 3}\n{"i": -5}\n')
         rows = samples('json_lines("x.jsonl").scan("running_sum@1", field="i", into="s")'
                        '.scan("running_count@1", into="n").repeat(2)')  # fmt: skip
         self.assertEqual([x.fields["s"].numbers() + x.fields["n"].numbers() for x in rows], [[3, 0], [-2, 1]] * 2)
-
-    def test_pad_fills_up_and_refuses_what_is_longer(self):
-        self.write("x.jsonl", b'{"a": [1, 2]}\n')
-        (x,) = samples('json_lines("x.jsonl").map("pad@1", field="a", length=4, value=9)')
-        self.assertEqual(x.fields["a"], vector("i64", [1, 2, 9, 9]))
-        (x,) = samples('json_lines("x.jsonl").map("pad@1", field="a", length=1)')
-        self.assertTrue(x.bad)
-
 
     def test_ragged_lets_lengths_vary_in_a_batch(self):
         self.write("x.jsonl", b'{"a": [1, 2]}\n{"a": []}\n{"a": 3}\n')
@@ -323,53 +152,11 @@ class FiltersAndChildren(InDirectory):
         self.assertEqual({kind_of(x.fields["a"]) for x in rows[:2]}, {("ragged", "i64", ())})
 
 
-class LengthBucket(InDirectory):
-    def numbers(self, lengths, options):
-        self.write("x", b"".join(b"x" * n + b"\n" for n in lengths))
-        return [int(x.id.partition("/")[2]) for x in samples(f'lines("x").length_bucket("text", {options})')]
-
-    def test_whole_groups_come_first_and_the_rest_by_length(self):
-        got = self.numbers([9, 1, 4, 2, 3, 9, 5, 8, 1], "[2, 5], group=2, window=100")
-        self.assertEqual(got, [1, 3, 2, 4, 0, 5, 8, 6, 7])
-
-    def test_a_full_window_gives_the_oldest_with_its_neighbours(self):
-        got = self.numbers([5, 9, 7, 3, 1, 1], "[2, 4, 6, 8], group=3, window=5")
-        self.assertEqual(got, [0, 3, 2, 4, 5, 1])
-
-
-def packed(lines, options):
-    """[(id, text, segment, offset)] of packed lines."""
-    with open("x", "wb") as file:
-        file.write("\n".join(lines).encode() + b"\n")
-    rows = samples(f'lines("x").pack("text", {options})')
-    return [(x.id.replace("x/", ""), x.fields["text"].raw.decode(), x.fields["segment"].numbers(),
-             x.fields["offset"].numbers()) for x in rows]  # fmt: skip
-
-
 class Pack(InDirectory):
-    def ids_and_texts(self, lines, options):
-        return [x[:2] for x in packed(lines, options + ", pad=46")]
-
-    def test_a_document_goes_into_the_first_bin_with_room(self):
-        got = self.ids_and_texts(["aaa", "bbb", "c", "dd", "e"], "5")
-        self.assertEqual(got, [("(0+2+4)", "aaace"), ("(1+3)", "bbbdd")][::-1])
-
-    def test_the_fullest_bin_is_closed_to_make_room_and_of_equals_the_first(self):
-        got = self.ids_and_texts(["aa", "bbb", "ccc", "dddd", "e"], "4, bins=2")
-        # aa | bbb; ccc: bbb goes; aa | ccc; dddd: ccc goes before the full dddd; e: to aa.
-        self.assertEqual(got, [("(1)", "bbb."), ("(2)", "ccc."), ("(3)", "dddd"), ("(0+4)", "aae.")])
-        self.assertEqual(self.ids_and_texts(["aaa", "bbb", "ccc"], "4, bins=2")[0], ("(0)", "aaa."))
-
-    def test_segments_and_offsets_say_where_elements_come_from(self):
-        got = packed(["ab", "", "c"], "6, delimiter=[33], pad=46")
-        self.assertEqual(got, [("(0+1+2)", "ab!!c!", [1, 1, 1, 2, 3, 3], [0, 1, 2, 0, 0, 1])])
-
-    def test_a_document_without_elements_takes_no_room(self):
-        self.assertEqual(packed(["", "a", ""], "2"), [("(0+1+2)", "a\0", [2, 0], [0, 0])])
-
     def test_a_longer_document_is_a_bad_sample(self):
+        self.write("x", b"abc")
         with self.assertRaises(BadSample):
-            packed(["abc"], "2")
+            samples('lines("x").pack("text", 2)')
 
     def test_documents_of_several_types_make_a_sample_bad_as_a_whole(self):
         self.write("x", b'{"a": [1, 2]}\n{"a": "z"}\n{"a": [0.5]}\n{"a": [3]}\n')
@@ -380,46 +167,6 @@ class Pack(InDirectory):
         self.write("x", b'{"a": "xyz"}\n{"a": [1, 2]}\n')
         rows = samples('json_lines("x").pack("a", 3, bins=1, pad=300)')
         self.assertEqual([(x.id, x.bad) for x in rows], [("(x/0)", True), ("(x/1)", False)])
-
-    def test_the_best_fit_is_the_bin_with_the_least_room(self):
-        got = self.ids_and_texts(["bbb", "aaaaa", "d", "cc"], '6, fit="best"')
-        self.assertEqual(got, [("(1+2)", "aaaaad"), ("(0+3)", "bbbcc.")])
-        self.assertEqual(self.ids_and_texts(["aaa", "bbb", "c"], '4, fit="best"')[0], ("(0+2)", "aaac"))
-
-    def test_only_a_longer_document_is_cut(self):
-        got = self.ids_and_texts(["xy", "abcdefghij", "zw"], '4, cut="above"')
-        self.assertEqual(got, [("(1@0-4)", "abcd"), ("(1@4-8)", "efgh"), ("(0+1@8-10)", "xyij"), ("(2)", "zw..")])
-        self.assertEqual(self.ids_and_texts(["abcd"], '4, cut="above", delimiter=[33]'), [("(0@0-4)", "abcd"), ("(0@4-5)", "!...")])
-
-    def test_labels_are_the_next_elements_of_the_document(self):
-        self.write("x", b"abcdef\n\ng\n")
-        rows = samples('lines("x").pack("text", 3, split=true, delimiter=[33], labels=true)')
-        self.assertEqual([x.fields["labels"].numbers() for x in rows],
-                         [[98, 99, 100], [101, 102, 33], [-100, -100, 33], [-100, -100, -100]])  # fmt: skip
-
-    def test_cu_seqlens_are_where_documents_begin(self):
-        self.write("x", b"abc\n\nde\n")
-        (x,) = samples('lines("x").pack("text", 6, cu_seqlens=true)')
-        self.assertEqual((x.fields["cu_seqlens"].numbers(), x.fields["longest"].numbers()), ([0, 3, 3, 5], [3]))
-
-    def test_segment_and_offset_can_be_left_out(self):
-        self.write("x", b"abc\n\nde\n")
-        (x,) = samples('lines("x").pack("text", 6, segment=false, offset=false)')
-        self.assertEqual(list(x.fields), ["text"])
-        (x,) = samples('lines("x").pack("text", 6, offset=false)')
-        self.assertEqual(x.fields["segment"].numbers(), [1, 1, 1, 3, 3, 0])
-
-    def test_splitting_fills_one_bin_after_the_other(self):
-        got = packed(["ab", "", "cdefghi", "j"], "4, split=true, pad=46")
-        self.assertEqual(got, [
-            ("(0+2@0-2)", "abcd", [1, 1, 2, 2], [0, 1, 0, 1]),
-            ("(2@2-6)", "efgh", [1, 1, 1, 1], [2, 3, 4, 5]),
-            ("(2@6-7+3)", "ij..", [1, 2, 0, 0], [6, 0, 0, 0]),
-        ])  # fmt: skip
-
-    def test_a_delimiter_may_be_a_part_of_its_own(self):
-        self.assertEqual(self.ids_and_texts(["abc"], "3, split=true, delimiter=[33]"),
-                         [("(0@0-3)", "abc"), ("(0@3-4)", "!..")])  # fmt: skip
 
 
 class Streams(InDirectory):
@@ -433,8 +180,7 @@ class Streams(InDirectory):
 
     def test_ranges_have_the_lines_that_begin_in_them(self):
         self.write("x", b"aa\nb\ncccc\nd")  # 11 bytes: cut at 3 and 7; lines at 0, 3, 5, 10
-        text = 'lines("x", ranges=3).batch(3, end="mask")'
-        self.assertEqual(ids(text), [["x/@0", "x/@3", "x/@10"], ["x/@5"]])
+        self.assertEqual(ids('lines("x", ranges=3).batch(3, end="mask")'), [["x/@0", "x/@3", "x/@10"], ["x/@5"]])
 
     def test_units_are_shuffled_by_era_and_pass_and_dealt_to_lanes(self):
         for i in range(5):
@@ -512,7 +258,7 @@ class Streams(InDirectory):
     def test_operators_that_need_no_content_do_not_care_for_bad_samples(self):
         self.write("x", b"[]\n[]\n")
         text = 'json_lines("x").filter("key_matches@1", pattern="*1").flat_map("copies@1", n=2)'
-        self.assertEqual(row(text), digits("1#0 1#1"))
+        self.assertEqual(row(text), ["1#0", "1#1"])
 
     def test_under_mask_operators_let_bad_samples_pass(self):
         self.write("x", b'{"a": [1]}\n[]\n{"a": [2, 3]}\n')
