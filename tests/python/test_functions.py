@@ -45,20 +45,15 @@ class Counted:
         self.at = int(state)
 
 
-class Table:
-    """Records by number."""
+TABLE = [{"i": i, "text": f"row {i}", "bytes": [i] * 3} for i in range(120)]
 
-    def __init__(self, rows: int) -> None:
-        self.rows = rows
+
+class Written:
+    """Records by number, which it sets itself."""
 
     def __len__(self) -> int:
-        return self.rows
+        return 120
 
-    def __getitem__(self, i: int) -> dict[str, Any]:
-        return {"i": i, "text": f"row {i}", "bytes": [i] * 3}
-
-
-class Written(Table):
     def read(self, i: int, sample: leat.Sample) -> None:
         sample.set("i", 10 * i)
 
@@ -121,8 +116,8 @@ PIPELINES = {
     "scan": COUNTED.scan(running_maximum()).batch(4, lanes=2, end="mask"),
     "from_function": leat.from_function("squares@1", 120, lambda i: {"square": i * i}).shuffle(seed=3).batch(8),
     "from_function that sets": leat.from_function("set@1", 120, lambda i, s: s.set("i", i)).batch(8),
-    "indexed": leat.indexed("table@1", Table(120)).shuffle(seed=3).batch(8),
-    "indexed that sets": leat.indexed("written@1", Written(120)).batch(8),
+    "indexed": leat.indexed("table@1", TABLE).shuffle(seed=3).batch(8),
+    "indexed that sets": leat.indexed("written@1", Written()).batch(8),
     "sequential": leat.sequential("counted@1", 8, Counted, order="shuffled", seed=4).batch(8, end="drop"),
     "sequential of dicts": leat.sequential("dicts@1", 8, unit_of_dicts).batch(8, end="mask"),
     "buffer over sequential": leat.sequential("counted@1", 8, Counted).shuffle_buffer(64, seed=2).batch(8, end="drop"),

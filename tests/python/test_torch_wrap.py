@@ -16,33 +16,28 @@ from support import refused  # noqa: E402
 EPOCHS, BATCHES = 3, 4
 
 
-class Numbers(torch.utils.data.Dataset):  # type: ignore[misc,name-defined]
-    def __len__(self) -> int:
-        return 10
-
-    def __getitem__(self, i: int) -> dict[str, Any]:
-        return {"x": torch.tensor([i, -i]), "name": f"n{i}"}
+NUMBERS = [{"x": torch.tensor([i, -i]), "name": f"n{i}"} for i in range(10)]
 
 
 def plain() -> Any:
-    return torch.utils.data.DataLoader(Numbers(), batch_size=3)
+    return torch.utils.data.DataLoader(NUMBERS, batch_size=3)
 
 
 def shuffled() -> Any:  # by a seed that is drawn from torch's own generator
-    return torch.utils.data.DataLoader(Numbers(), batch_size=3, shuffle=True)
+    return torch.utils.data.DataLoader(NUMBERS, batch_size=3, shuffle=True)
 
 
 def seeded() -> Any:
-    return torch.utils.data.DataLoader(Numbers(), batch_size=3, shuffle=True, generator=torch.Generator().manual_seed(4))
+    return torch.utils.data.DataLoader(NUMBERS, batch_size=3, shuffle=True, generator=torch.Generator().manual_seed(4))
 
 
 def with_workers() -> Any:
-    return torch.utils.data.DataLoader(Numbers(), batch_size=3, shuffle=True, num_workers=2)
+    return torch.utils.data.DataLoader(NUMBERS, batch_size=3, shuffle=True, num_workers=2)
 
 
 def with_state() -> Any:
     stateful = pytest.importorskip("torchdata.stateful_dataloader")
-    return stateful.StatefulDataLoader(Numbers(), batch_size=3, shuffle=True)
+    return stateful.StatefulDataLoader(NUMBERS, batch_size=3, shuffle=True)
 
 
 def a_list() -> Any:
