@@ -1,4 +1,4 @@
-"""SIGINT as in a shell's foreground: programs in the background ignore it, and what tests start would inherit that."""
+"""Fixtures that several files share."""
 
 import logging
 import signal
@@ -10,6 +10,7 @@ import leat
 import pytest
 from cluster_bench import Job
 
+# As in a shell's foreground: programs in the background ignore SIGINT, and what tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
