@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,30 +43,11 @@ public:
 
   image_outcome make(std::size_t way, std::span<const std::byte> file, const resize_plan& what,
                      const tensor_form& form, std::span<const scan_place> places = {}) {
-    auto& reader = ways_[way].reader;
-    image_outcome x;
-    try {
-      reader.open(file, max_pixels_, places);
-      x.pixels.resize(bytes_of(what, form));
-      reader.make(what, form, x.pixels.data());
-    } catch (const bad_sample& bad) {
-      x = {bad.why(), bad.what(), {}};
-    }
-    return x;
+    return made(way, file, what, form, places, &image_reader::make);
   }
-
   image_outcome make_exact(std::span<const std::byte> file, const resize_plan& what,
                            const tensor_form& form) {
-    auto& reader = ways_[0].reader;
-    image_outcome x;
-    try {
-      reader.open(file, max_pixels_);
-      x.pixels.resize(bytes_of(what, form));
-      reader.make_exact(what, form, x.pixels.data());
-    } catch (const bad_sample& bad) {
-      x = {bad.why(), bad.what(), {}};
-    }
-    return x;
+    return made(0, file, what, form, {}, &image_reader::make_exact);
   }
 
   /// For a file that can be opened.
@@ -78,8 +60,7 @@ public:
   std::string differing(std::span<const std::byte> file, const resize_plan& what,
                         const tensor_form& form, std::span<const scan_place> places,
                         image_outcome& first) {
-    return differing(file, what, form, places, first,
-                     [](const auto& a, const auto& b) { return a == b; });
+    return differing(file, what, form, places, first, std::equal_to<image_outcome>{});
   }
 
   /// Like `differing`, for a file that may be damaged. Damage may produce coefficients that
@@ -97,6 +78,21 @@ public:
   }
 
 private:
+  template <class Make>
+  image_outcome made(std::size_t way, std::span<const std::byte> file, const resize_plan& what,
+                     const tensor_form& form, std::span<const scan_place> places, Make make) {
+    auto& reader = ways_[way].reader;
+    image_outcome x;
+    try {
+      reader.open(file, max_pixels_, places);
+      x.pixels.resize(what.window.width * what.window.height * 3 * size_of(form.type));
+      (reader.*make)(what, form, x.pixels.data());
+    } catch (const bad_sample& bad) {
+      x = {bad.why(), bad.what(), {}};
+    }
+    return x;
+  }
+
   template <class Same>
   std::string differing(std::span<const std::byte> file, const resize_plan& what,
                         const tensor_form& form, std::span<const scan_place> places,
@@ -110,10 +106,6 @@ private:
       if (ways_[i].is_own && !same(make(i, file, what, form, places), first))
         names += ways_[i].name + " with places; ";
     return names;
-  }
-
-  static std::size_t bytes_of(const resize_plan& what, const tensor_form& form) {
-    return what.window.width * what.window.height * 3 * size_of(form.type);
   }
 
   struct way {
