@@ -256,7 +256,7 @@ void bind_loader(nb::module_& m) {
            "dispatch"_a = usual.dispatch, "bad_samples"_a = usual.bad_samples,
            "bad_sample_log"_a = "", "stuck_after"_a = 300.0, "on_stuck"_a = nb::none(),
            "keep"_a = usual.keep, "hash_pixels"_a = false, "device"_a = usual.device,
-            "device_fields"_a = std::vector<std::string>{}, "agree"_a = nb::none(),
+           "device_fields"_a = std::vector<std::string>{}, "agree"_a = nb::none(),
            "cluster"_a = nb::none(), "trace"_a = nb::none(), "runtime"_a = nb::none(),
            "fault"_a = nb::none(),
            nb::sig(
@@ -267,7 +267,8 @@ void bind_loader(nb::module_& m) {
                "typing.Literal['fail', 'substitute', 'mask'] = 'fail', bad_sample_log: str | "
                "os.PathLike[str] = '', stuck_after: float | datetime.timedelta | None = 300.0, "
                "on_stuck: collections.abc.Callable[[leat.errors.Error], typing.Any] | None = None, "
-               "keep: int = 3, hash_pixels: bool = False, device: str = 'cpu', device_fields: collections.abc.Sequence[str] = (), agree: "
+               "keep: int = 3, hash_pixels: bool = False, device: str = 'cpu', device_fields: "
+               "collections.abc.Sequence[str] = (), agree: "
                "collections.abc.Callable[[tuple[int, int, int]], "
                "collections.abc.Sequence[tuple[int, int, int]]] | None = None, cluster: Cluster | "
                "None = None, trace: Trace | None = None, runtime: Runtime | None = None, fault: "

@@ -3,32 +3,17 @@
 #include "runtime/order/sample_graph.hpp"
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/snapshot/snapshot.hpp"
+#include "tests/support/ranks.hpp"
 
 #include <leat/leat.hpp>
 
-#include "tools/leat/rank_meeting.hpp"
-
 #include <algorithm>
-#include <future>
-#include <map>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
 namespace leat::test {
 
 namespace {
-
-using command::rank_meeting;
-
-/// What one rank did in a leg.
-struct rank_part {
-  std::vector<trained_batch> batches;
-  std::optional<errc> failure;
-  /// Before the first batch, and at the end.
-  std::string restored;
-  std::string part;
-};
 
 std::vector<snapshot> decoded(const std::vector<std::string>& parts) {
   std::vector<snapshot> result;
@@ -48,48 +33,21 @@ std::string state_of(const std::vector<std::string>& parts) {
   return encode(state);
 }
 
-trained_batch trained_of(const batch& x, const std::string& part) {
-  trained_batch result;
-  result.end_of_epoch = x.end_of_epoch();
-  result.bad_rows = x.bad().size();
-  std::vector<job_step> steps;
-  append(steps, x);
-  result.step = steps.front();
-  result.parts = {part};
-  for (const auto& state : decode(part, "part").lanes)
+/// Batch `i` of one rank.
+trained_batch trained_of(const rank_run& from, std::size_t i) {
+  trained_batch result{.step = from.steps[i],
+                       .end_of_epoch = from.ends[i],
+                       .bad_rows = from.bad_rows[i],
+                       .lanes = {},
+                       .parts = {from.states[i]}};
+  for (const auto& state : decode(from.states[i], "part").lanes)
     result.lanes.push_back(
         {state.lane, state.mark.when.epoch, pass_word(state.mark.when.pass), state.mark.consumed});
   return result;
 }
 
-rank_part run_rank(const pipeline& data, const loader_options& options,
-                   const std::vector<std::string>& parts, std::uint64_t steps,
-                   rank_meeting& meeting) {
-  rank_part result;
-  try {
-    loader from{data, options};
-    if (!parts.empty())
-      from.restore_parts(parts);
-    result.restored = result.part = from.snapshot();
-    while (result.batches.size() < steps) {
-      const auto x = from.next();
-      if (!x)
-        break;
-      result.part = x->snapshot();
-      result.batches.push_back(trained_of(*x, result.part));
-    }
-  } catch (const error& problem) {
-    result.failure = problem.code();
-    meeting.break_up();
-  }
-  return result;
-}
-
 void add(trained_batch& to, const trained_batch& x) {
-  to.step.rows.insert(to.step.rows.end(), x.step.rows.begin(), x.step.rows.end());
-  std::sort(to.step.rows.begin(), to.step.rows.end(),
-            [](const job_row& a, const job_row& b) { return a.position < b.position; });
-  to.step.digest += x.step.digest;
+  leat::add(to.step, x.step);
   to.bad_rows += x.bad_rows;
   to.lanes.insert(to.lanes.end(), x.lanes.begin(), x.lanes.end());
   std::sort(to.lanes.begin(), to.lanes.end(),
@@ -98,78 +56,41 @@ void add(trained_batch& to, const trained_batch& x) {
 }
 
 /// What the job as a whole did: batches that all ranks handed over.
-void add_ranks(training& to, const std::vector<rank_part>& ranks) {
-  const auto shortest = std::min_element(ranks.begin(), ranks.end(), [](auto& a, auto& b) {
-    return a.batches.size() < b.batches.size();
-  });
-  for (std::size_t i = 0; i < shortest->batches.size(); ++i) {
-    auto& whole = to.batches.emplace_back(ranks.front().batches[i]);
+void add_ranks(training& to, const std::vector<rank_run>& ranks) {
+  const auto few = [](const auto& a, const auto& b) { return a.steps.size() < b.steps.size(); };
+  const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), few);
+  for (std::size_t i = 0; i < least->steps.size(); ++i) {
+    auto& whole = to.batches.emplace_back(trained_of(ranks.front(), i));
     for (std::size_t rank = 1; rank < ranks.size(); ++rank)
-      add(whole, ranks[rank].batches[i]);
+      add(whole, trained_of(ranks[rank], i));
   }
   // worker_lost only reports that another rank is gone.
   for (const auto& x : ranks)
     if (x.failure && (!to.failure || to.failure == errc::worker_lost))
-      to.failure = x.failure;
-  if (!to.failure && std::any_of(ranks.begin(), ranks.end(), [&](auto& x) {
-        return x.batches.size() != shortest->batches.size();
-      }))
+      to.failure = x.failure->code();
+  if (!to.failure && least->steps.size() != most->steps.size())
     throw std::logic_error("ranks end at different steps");
-}
-
-using row_place = std::pair<std::uint64_t, std::uint64_t>;
-
-struct placed_row {
-  std::uint64_t step;
-  job_row row;
-};
-
-/// Rows by epoch and position. Returns how many came more than once.
-std::size_t place_rows(const training& from, std::map<row_place, placed_row>& to) {
-  std::size_t repeated = 0;
-  for (const auto& x : from.batches)
-    for (const auto& row : x.step.rows)
-      repeated +=
-          to.emplace(row_place{x.step.epoch, row.position}, placed_row{x.step.step, row}).second
-              ? 0
-              : 1;
-  return repeated;
-}
-
-std::string difference_of_rows(const training& expected, const training& got) {
-  std::map<row_place, placed_row> due;
-  std::map<row_place, placed_row> found;
-  place_rows(expected, due);
-  const auto repeated = place_rows(got, found);
-  std::size_t lost = 0;
-  std::size_t moved = 0;
-  std::size_t changed = 0;
-  for (const auto& [place, x] : due) {
-    const auto other = found.find(place);
-    if (other == found.end())
-      ++lost;
-    else if (other->second.row.id != x.row.id || other->second.step != x.step)
-      ++moved;
-    else if (other->second.row.pixels != x.row.pixels)
-      ++changed;
-  }
-  const auto extra = found.size() + lost - due.size();
-  if (lost + repeated + moved + changed + extra == 0)
-    return {};
-  std::ostringstream text;
-  text << "rows lost " << lost << ", repeated " << repeated << ", moved " << moved << ", changed "
-       << changed << ", extra " << extra << "; ";
-  return text.str();
 }
 
 std::string name_of(const trained_batch& x) {
   return "epoch " + std::to_string(x.step.epoch) + " step " + std::to_string(x.step.step);
 }
 
+std::string name_of(const job_row& x) {
+  return std::to_string(x.position) + " " + x.id + " " + to_string(x.pixels);
+}
+
 /// The first thing in which two batches differ.
 std::string difference_of(const trained_batch& expected, const trained_batch& got) {
+  const auto& due = expected.step.rows;
+  const auto& rows = got.step.rows;
+  for (std::size_t i = 0; i < std::min(due.size(), rows.size()); ++i)
+    if (due[i] != rows[i])
+      return "row " + name_of(due[i]) + " of " + name_of(expected) + " came as " + name_of(rows[i])
+             + " of " + name_of(got);
   if (expected.step != got.step)
-    return "batch " + name_of(expected) + " came as " + name_of(got) + ", or with other rows";
+    return "batch " + name_of(expected) + " of " + std::to_string(due.size()) + " rows came as "
+           + name_of(got) + " of " + std::to_string(rows.size());
   if (expected.end_of_epoch != got.end_of_epoch)
     return "end of the epoch at " + name_of(expected);
   if (expected.bad_rows != got.bad_rows)
@@ -197,7 +118,7 @@ std::string name_of(const std::optional<errc>& x) {
 } // namespace
 
 std::string difference_of(const training& expected, const training& got) {
-  auto text = difference_of_rows(expected, got) + difference_of_batches(expected, got);
+  auto text = difference_of_batches(expected, got);
   if (expected.failure != got.failure)
     text += "failure " + name_of(got.failure) + " in place of " + name_of(expected.failure);
   return text;
@@ -218,39 +139,29 @@ void interrupted_job::run(const leg& x) {
     return;
   const auto data = open();
   const auto steps = std::min(x.steps, plan_.steps - trained_.batches.size());
-  rank_meeting meeting{x.world_size};
-  std::vector<std::future<rank_part>> running;
-  for (std::uint64_t rank = 0; rank < x.world_size; ++rank) {
-    loader_options options{.rank = rank,
-                           .world_size = x.world_size,
-                           .workers = x.workers,
-                           .epochs = plan_.epochs,
-                           .dispatch = x.dispatch,
-                           .bad_samples = bad_sample_policy::mask,
-                           .hash_pixels = true};
-    options.agree = [&meeting, rank](const epoch_agreement& mine) {
-      return meeting.gather(rank, mine);
-    };
-    // Ranks that wait for each other need threads.
-    running.push_back(std::async(x.world_size == 1 ? std::launch::deferred : std::launch::async,
-                                 [&data, options, this, steps, &meeting] {
-                                   return run_rank(data, options, parts_, steps, meeting);
-                                 }));
-  }
-  std::vector<rank_part> ranks;
-  for (auto& rank : running)
-    ranks.push_back(rank.get());
+  std::vector<std::string> restored(x.world_size);
+  const auto begin = [&](loader& from) {
+    if (!parts_.empty())
+      from.restore_parts(parts_);
+    const auto state = from.snapshot();
+    restored[decode(state, "part").rank] = state;
+  };
+  const auto ranks = run_ranks(data,
+                               {.workers = x.workers,
+                                .epochs = plan_.epochs,
+                                .dispatch = x.dispatch,
+                                .bad_samples = bad_sample_policy::mask,
+                                .hash_pixels = true},
+                               x.world_size, begin, steps);
   add_ranks(trained_, ranks);
   if (trained_.failure)
     return;
-  std::vector<std::string> restored;
-  for (auto& rank : ranks)
-    restored.push_back(std::move(rank.restored));
   if (!parts_.empty() && state_of(restored) != state_of(parts_))
     throw std::logic_error("another state right after the restore");
-  parts_.clear();
-  for (auto& rank : ranks)
-    parts_.push_back(std::move(rank.part));
+  parts_ = std::move(restored);
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    if (!ranks[rank].states.empty())
+      parts_[rank] = ranks[rank].states.back();
 }
 
 void interrupted_job::go_back(std::size_t batches) {

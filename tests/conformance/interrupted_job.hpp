@@ -42,8 +42,7 @@ struct training {
   std::optional<errc> failure;
 };
 
-/// How many rows were lost, repeated, moved and changed, and where first; the same for states.
-/// Empty if `got` is as expected.
+/// The first row, state or end that is not as expected; empty if there is none.
 std::string difference_of(const training& expected, const training& got);
 
 /// A job that is to be broken off.

@@ -128,6 +128,17 @@ class ChildProcess:
                 os.killpg(self.pid, signal.SIGKILL)
 
 
+def wait_for_end_of(pid: int) -> None:
+    """Of a process that others may have started."""
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    ended, _, _ = select.select([process], [], [], PATIENCE)
+    os.close(process)
+    assert ended, f"process {pid} goes on"
+
+
 def run_python(text: str, *arguments: str, patience: float = PATIENCE) -> subprocess.CompletedProcess[str]:
     with ChildProcess([sys.executable, "-c", text, *arguments], patience=patience) as child:
         return child.end()

@@ -189,8 +189,7 @@ class Rank:
 
 def main(argument: str) -> None:
     options: dict[str, Any] = json.loads(argument)
-    rank = Rank(Options(**options))
-    tell(json.dumps(asdict(rank.run())))
+    tell(json.dumps(asdict(Rank(Options(**options)).run())))
 
 
 if __name__ == "__main__":

@@ -116,8 +116,7 @@ class Data(lightning.LightningDataModule):
 def main() -> None:
     job = json.loads(sys.argv[1])
     torch.set_num_threads(1)
-    data = leat.parse_pipeline(Path(job["pipeline"]).read_text())
-    found = Data(data, job["workers"])
+    found = Data(leat.parse_pipeline(Path(job["pipeline"]).read_text()), job["workers"])
     saves = ModelCheckpoint(dirpath=job["checkpoints"], filename="{step}", every_n_train_steps=3, save_top_k=-1)
     options: dict[str, Any] = {"devices": job["ranks"], "strategy": "ddp" if job["ranks"] > 1 else "auto"}
     of = trainer(Path(job["checkpoints"]), saves, Tell(job["told"], job["kill_behind"]), **options)

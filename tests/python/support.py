@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import leat
+import pytest
 
 Result = TypeVar("Result")
 Agreement = tuple[int, int, int]
@@ -32,9 +33,38 @@ def due(data: leat.Pipeline, epoch: int = 0) -> list[str]:
 
 
 def first(data: leat.Pipeline, **options: object) -> leat.Batch:
-    batch = leat.Loader(data, **{"workers": 0, **options}).next()
-    assert batch is not None
+    batch = next(leat.Loader(data, **{"workers": 0, **options}))
     return batch
+
+
+def check_restores(make: Callable[[], leat.Pipeline], seen: Callable[[leat.Batch], object], wanted: list[object]) -> None:
+    """The batches are those, and a job that is restored after any of them continues with the next."""
+    loader = leat.Loader(make(), workers=3)
+    for step, due in enumerate(wanted):
+        batch = next(loader)
+        assert seen(batch) == due
+        again = leat.Loader(make(), workers=step % 3)
+        assert again.restore_parts([batch.snapshot()]).step == (step + 1) % len(wanted)
+        assert [seen(x) for x in again] == wanted[step + 1 :]
+    assert loader.next() is None
+
+
+def batch_at(loader: leat.Loader, step: int) -> leat.Batch:
+    """The next batch of this number."""
+    return next(x for x in loader if x.step == step)
+
+
+def refused(told: str, call: Callable[..., object], *arguments: object, **options: object) -> None:
+    """The call is refused, with these words (a pattern)."""
+    with pytest.raises(leat.InvalidArgument, match=told):
+        call(*arguments, **options)
+
+
+def code_of(call: Callable[[], object]) -> str:
+    """That of the error with which it ends."""
+    with pytest.raises(leat.Error) as raised:
+        call()
+    return str(raised.value.code)
 
 
 def run_command(*arguments: object, stdin: str | None = None) -> str:

@@ -4,8 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +12,6 @@ from cluster_bench import Job, check_sums, total, whole
 from cluster_jobs import WAITS_AT
 
 STARTS = Path(__file__).with_name("cluster_starts")
-
-
-@pytest.fixture
-def job(tmp_path: Path) -> Iterator[Job]:
-    with ExitStack() as stack:
-        yield Job(stack, tmp_path)
 
 
 # Waits that signals end

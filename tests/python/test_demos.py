@@ -62,8 +62,7 @@ def test_they_resume_with_the_same_batches_and_losses(demo: str, tmp_path: Path)
     whole = run(demo, tmp_path / "whole", length)
     assert [int(x[0]) for x in whole] == list(range(steps))
     assert float(whole[-1][2]) < 0.7 * float(whole[0][2])
-    begun = run(demo, tmp_path / "parts", length, kill_behind)
-    assert begun == whole[: kill_behind + 1]
+    assert run(demo, tmp_path / "parts", length, kill_behind) == whole[: kill_behind + 1]
     rest = run(demo, tmp_path / "parts", length)
     assert 0 < int(rest[0][0]) <= kill_behind
     assert rest == whole[int(rest[0][0]) :]

@@ -64,8 +64,7 @@ def test_a_grid_of_images() -> None:
 
 
 def test_progress_hands_over_every_batch(capsys: pytest.CaptureFixture[str]) -> None:
-    loader = leat.Loader(DATA, epochs=2)
-    assert digests(leat.progress(loader)) == due(DATA, 0) + due(DATA, 1)
+    assert digests(leat.progress(leat.Loader(DATA, epochs=2))) == due(DATA, 0) + due(DATA, 1)
     if importlib.util.find_spec("tqdm"):
         assert "epoch 1" in capsys.readouterr().err
 

@@ -172,18 +172,12 @@ import sys
 import torch.utils.data
 import leat
 
-class Numbers(torch.utils.data.Dataset):
-    def __len__(self):
-        return 40
-    def __getitem__(self, i):
-        return i
-
 if __name__ == "__main__":
     data = leat.count(400).shuffle(seed=1).map("x@1", lambda s: s.set("x", s.id)).batch(4)
     loader = leat.Loader(data, workers=2)
     batches = [next(loader) for _ in range(3)]
     other = torch.utils.data.DataLoader(
-        Numbers(), batch_size=4, num_workers=2, multiprocessing_context=sys.argv[1], persistent_workers=True, timeout=120
+        range(40), batch_size=4, num_workers=2, multiprocessing_context=sys.argv[1], persistent_workers=True, timeout=120
     )
     for _ in range(2):
         for numbers, batch in zip(other, loader):

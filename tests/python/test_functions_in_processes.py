@@ -6,7 +6,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ from typing import Any
 import leat
 import process_jobs as jobs
 import pytest
-from child_process import PATIENCE, ChildProcess, run_python
+from child_process import ChildProcess, run_python, wait_for_end_of
+from support import batch_at, refused
 
 Content = list[dict[str, Any]]
 
@@ -110,17 +110,11 @@ def test_random_pipelines_and_numbers() -> None:
 
 
 def test_restore_with_other_processes() -> None:
-    def data(n: int) -> leat.Pipeline:
-        return data_with(WAYS["maps"], n)
-
-    needed = content(data(0), workers=0)
+    needed = content(data_with(WAYS["maps"], 0), workers=0)
     for at, before, after in [(0, 2, 0), (7, 1, 2), (14, 0, 1)]:
-        with leat.Loader(data(before), workers=1) as loader:
-            for batch in loader:
-                if batch.step == at:
-                    part = batch.snapshot()
-                    break
-        with leat.Loader(data(after), workers=2) as loader:
+        with leat.Loader(data_with(WAYS["maps"], before), workers=1) as loader:
+            part = batch_at(loader, at).snapshot()
+        with leat.Loader(data_with(WAYS["maps"], after), workers=2) as loader:
             loader.restore_parts([part])
             rest = [str(x.digest()) for x in loader]
         assert rest == [x["digest"] for x in needed[at + 1 :]]
@@ -222,13 +216,11 @@ def nested() -> Callable[[leat.Sample], None]:
 
 @pytest.mark.parametrize("function", [lambda sample: None, nested()])
 def test_functions_without_a_name_are_refused(function: Any) -> None:
-    with pytest.raises(leat.InvalidArgument, match="top level of a module"):
-        leat.count(10).map("x@1", function, processes=1)
+    refused("top level of a module", leat.count(10).map, "x@1", function, processes=1)
 
 
 def test_ids_are_not_judged_in_processes() -> None:
-    with pytest.raises(leat.InvalidArgument, match="of_id"):
-        leat.count(10).filter("x@1", jobs.is_odd, of_id=True, processes=1)
+    refused("of_id", leat.count(10).filter, "x@1", jobs.is_odd, of_id=True, processes=1)
     with pytest.raises((leat.InvalidArgument, TypeError)):
         leat.count(10).map("x@1", jobs.every_kind, processes=-1)
 
@@ -238,10 +230,17 @@ def test_functions_of_an_interactive_session_are_refused() -> None:
     assert "put it into a module" in found.stderr.splitlines()[-1]
 
 
-def program(tmp_path: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+HEAD = f"import sys\nsys.path.append({str(Path(__file__).parent)!r})\nimport leat, process_jobs\n"
+
+
+def started(tmp_path: Path, text: str, *arguments: str) -> ChildProcess:
     path = tmp_path / "program.py"
-    path.write_text(f"import sys\nsys.path.append({str(Path(__file__).parent)!r})\nimport leat\n" + text)
-    with ChildProcess([sys.executable, path, *arguments]) as child:
+    path.write_text(HEAD + text)
+    return ChildProcess([sys.executable, path, *arguments])
+
+
+def program(tmp_path: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    with started(tmp_path, text, *arguments) as child:
         return child.end()
 
 
@@ -267,7 +266,6 @@ if __name__ == "__main__":
 def test_a_process_that_cannot_begin_ends_the_job(tmp_path: Path, stage: str) -> None:
     text = f"""
 if __name__ == "__main__":
-    import process_jobs
     sys.argv[1:] = ["fail to import"]
     try:
         list(leat.Loader(leat.count(6).{stage}, processes=2).batch(3), bad_samples="mask"))
@@ -294,8 +292,7 @@ def test_no_process_is_left(capfd: pytest.CaptureFixture[str]) -> None:
     before, files = processes(), len(os.listdir("/proc/self/fd"))
     data = leat.count(40).map("say@1", jobs.say, processes=2).batch(10)
     with leat.Loader(data, workers=2) as loader:
-        batch = loader.next()
-        assert batch is not None
+        batch = next(loader)
         here = set(batch["pid"].tolist())
         assert os.getpid() not in here
         assert here <= set(processes())
@@ -336,28 +333,12 @@ if __name__ == "__main__":
 """
 
 
-def is_there(pid: int) -> bool:
-    try:
-        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
-        return False
-
-
 @pytest.mark.parametrize("end", ["", "    os._exit(0)\n", "    os.kill(os.getpid(), 9)\n", "    raise ValueError\n"])
 def test_processes_end_with_the_program(tmp_path: Path, end: str) -> None:
-    found = program(tmp_path, RUNNING + end)
-    pids = [int(x) for x in found.stderr.split("Traceback")[0].split()]
+    pids = [int(x) for x in program(tmp_path, RUNNING + end).stderr.split("Traceback")[0].split()]
     assert len(pids) == 2
-    limit = time.monotonic() + PATIENCE
-    while any(map(is_there, pids)):
-        assert time.monotonic() < limit, "processes that go on without the program"
-        time.sleep(0.01)
-
-
-def started(tmp_path: Path, text: str) -> ChildProcess:
-    path = tmp_path / "program.py"
-    path.write_text(f"import sys\nsys.path.append({str(Path(__file__).parent)!r})\nimport leat\nimport process_jobs\n" + text)
-    return ChildProcess([sys.executable, path])
+    for pid in pids:
+        wait_for_end_of(pid)
 
 
 @pytest.fixture
@@ -366,6 +347,12 @@ def pipes(mark: Path) -> Path:
     os.mkfifo(mark / "waiting")
     os.mkfifo(mark / "go")
     return mark
+
+
+def ends_well(child: ChildProcess, pipes: Path) -> None:
+    child.write_to(pipes / "go", "go")
+    assert child.line() == "True"
+    assert child.end().returncode == 0
 
 
 def test_ctrl_c_reaches_the_program_alone(tmp_path: Path, pipes: Path) -> None:
@@ -387,9 +374,7 @@ if __name__ == "__main__":
         child.read_from(pipes / "waiting")
         child.interrupt_all()
         assert child.line() == "interrupted"
-        child.write_to(pipes / "go", "go")
-        assert child.line() == "True"
-        assert child.end().returncode == 0
+        ends_well(child, pipes)
 
 
 def test_calls_that_were_given_up_leave_nothing_to_the_next_ones(tmp_path: Path, pipes: Path) -> None:
@@ -410,9 +395,7 @@ if __name__ == "__main__":
         child.interrupt_all()
         assert child.line() == "interrupted"
         child.read_from(pipes / "waiting")
-        child.write_to(pipes / "go", "go")
-        assert child.line() == "True"
-        assert child.end().returncode == 0
+        ends_well(child, pipes)
 
 
 def test_ctrl_c_ends_a_wait_for_processes_that_others_use(tmp_path: Path, pipes: Path) -> None:
@@ -440,9 +423,7 @@ if __name__ == "__main__":
         assert child.line() == "ready"
         child.interrupt()
         assert child.line() == "interrupted"
-        child.write_to(pipes / "go", "go")
-        assert child.line() == "True"
-        assert child.end().returncode == 0
+        ends_well(child, pipes)
 
 
 def test_ctrl_c_while_a_process_is_ended_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -461,7 +442,7 @@ def test_ctrl_c_while_a_process_is_ended_is_raised(monkeypatch: pytest.MonkeyPat
 def test_a_fork_leaves_the_parents_processes_alone() -> None:
     data = leat.count(400).map("say@1", jobs.say, processes=2).batch(10)
     with leat.Loader(data, workers=1) as loader:
-        assert loader.next() is not None
+        next(loader)
         child = os.fork()
         if child == 0:
             try:

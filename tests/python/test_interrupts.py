@@ -64,14 +64,11 @@ except KeyboardInterrupt:
 go.set()
 tell(sum((batch["i"].tolist() for batch in loader), []) == [*range(20)])
 """
-    lines = interrupted(text)
-    assert [x for x in lines if x != "ready"] == ["interrupted 0", "True"]
+    assert [x for x in interrupted(text) if x != "ready"] == ["interrupted 0", "True"]
 
 
 def test_a_first_next_of_standard_input() -> None:
-    text = (
-        HEAD
-        + """
+    text = """
 loader = leat.Loader(leat.standard_input().batch(4, end="drop"))
 try:
     when_in_call()
@@ -80,8 +77,7 @@ except KeyboardInterrupt:
     tell("interrupted")
 tell([b.step for b in loader])
 """
-    )
-    with ChildProcess([sys.executable, "-c", text], stdin=subprocess.PIPE) as child:
+    with ChildProcess([sys.executable, "-c", HEAD + text], stdin=subprocess.PIPE) as child:
         assert child.line() == "ready"
         child.interrupt()
         assert child.line() == "interrupted"
@@ -90,12 +86,7 @@ tell([b.step for b in loader])
 
 
 @pytest.mark.parametrize(
-    "call",
-    [
-        "leat.Loader(nothing)",
-        "leat.Loader(nothing, workers=0)",
-        "leat.OrderPreview(nothing).next()",
-    ],
+    "call", ["leat.Loader(nothing)", "leat.Loader(nothing, workers=0)", "leat.OrderPreview(nothing).next()"]
 )
 def test_data_that_is_looked_through_when_something_is_made(call: str) -> None:
     text = f"try:\n    when_in_call()\n    {call}\nexcept KeyboardInterrupt:\n    tell('interrupted')"

@@ -124,8 +124,7 @@ def test_what_is_held_never_changes(workers: int, batches: int) -> None:
     held: list[Held] = []
     Cycle.most_alive = Cycle.alive
     for batch in loader:
-        other = again.next()
-        assert other is not None
+        other = next(again)
         if pick.random() < 0.6:
             way = pick.choice(ways)
             thing, look = way(batch)

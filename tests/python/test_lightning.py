@@ -29,6 +29,21 @@ def loader(name: str = "indexed", **options: Any) -> Any:
     return leat.torch.DataLoader(DATA[name](), **{"workers": 1, **options})
 
 
+def fitted(
+    directory: Path,
+    *callbacks: Any,
+    name: str = "indexed",
+    data: Any = None,
+    path: Any = None,
+    module: Any = None,
+    **options: Any,
+) -> Any:
+    """A module that a Trainer has trained with a new loader."""
+    module = module or Noting()
+    trainer(directory, *callbacks, **options).fit(module, loader(name) if data is None else data, ckpt_path=path)
+    return module
+
+
 def checkpoints(directory: Path) -> list[tuple[int, Path]]:
     """The checkpoints by the steps after which they were written."""
     found = [(int(re.search(r"step=(\d+)", x.name)[1]), x) for x in directory.glob("*.ckpt")]  # type: ignore[index]
@@ -72,12 +87,11 @@ def test_a_resumed_run_writes_checkpoints_that_resume(tmp_path: Path) -> None:
     for name, ends in (("indexed", (2, 7, 9, 9, 10, 18)), ("stateful", (1, 8, 8, 9, 16))):
         trained, path = [], None
         for i, end in enumerate((*ends, None)):
-            module, at = Noting(), tmp_path / name / str(i)
-            calls = [] if end is None else [Stop(end - len(trained))] if end > len(trained) else []
-            if end is not None and end == len(trained):
+            at = tmp_path / name / str(i)
+            if end == len(trained):
                 continue
-            trainer(tmp_path, saving(at), *calls).fit(module, loader(name), ckpt_path=path)
-            trained += module.trained
+            calls = [] if end is None else [Stop(end - len(trained))]
+            trained += fitted(tmp_path, saving(at), *calls, name=name, path=path).trained
             path = checkpoints(at)[-1][1]
         assert trained == due(name, EPOCHS)
 
@@ -102,25 +116,18 @@ def test_a_run_that_ends_in_mid_epoch_goes_on_there(how: str, name: str, tmp_pat
             of.fit(module, loader(name))
             of.save_checkpoint(at / "step=0.ckpt")
         assert len(module.trained) == end
-        rest = Noting()
-        _, path = checkpoints(at)[-1]
-        trainer(tmp_path).fit(rest, loader(name), ckpt_path=path)
-        assert module.trained + rest.trained == due(name, EPOCHS)
+        assert module.trained + fitted(tmp_path, name=name, path=checkpoints(at)[-1][1]).trained == due(name, EPOCHS)
 
 
 @pytest.mark.parametrize("name", DATA)
 def test_limits_and_accumulation(name: str, tmp_path: Path) -> None:
     options = {"limit_train_batches": 5, "accumulate_grad_batches": 2}
     expected = [x for x in due(name, EPOCHS) if x[1] < 5]
-    module = Noting()
-    trainer(tmp_path, saving(tmp_path, every_n_train_steps=1), **options).fit(module, loader(name))
-    assert module.trained == expected
+    assert fitted(tmp_path, saving(tmp_path, every_n_train_steps=1), name=name, **options).trained == expected
     batches = [2, 4, 5, 7, 9, 10, 12, 14, 15]  # the batches after which the optimizer makes a step
     assert [step for step, _ in checkpoints(tmp_path)] == list(range(1, 10))
     for step, path in checkpoints(tmp_path):
-        rest = Noting()
-        trainer(tmp_path, **options).fit(rest, loader(name), ckpt_path=path)
-        assert rest.trained == expected[batches[step - 1] :]
+        assert fitted(tmp_path, name=name, path=path, **options).trained == expected[batches[step - 1] :]
 
 
 @pytest.mark.parametrize("name", DATA)
@@ -130,11 +137,8 @@ def test_a_rest_that_a_hook_skips_is_skipped_after_a_resume(name: str, tmp_path:
             return -1 if batch.step == 4 else None
 
     expected = [x for x in due(name, EPOCHS) if x[1] < 4]
-    module, rest = Skipping(), Skipping()
-    trainer(tmp_path, saving(tmp_path)).fit(module, loader(name))
-    assert module.trained == expected
-    trainer(tmp_path).fit(rest, loader(name), ckpt_path=checkpoints(tmp_path)[0][1])
-    assert rest.trained == expected[4:]
+    assert fitted(tmp_path, saving(tmp_path), name=name, module=Skipping()).trained == expected
+    assert fitted(tmp_path, name=name, module=Skipping(), path=checkpoints(tmp_path)[0][1]).trained == expected[4:]
 
 
 @pytest.mark.parametrize("name", DATA)
@@ -174,17 +178,17 @@ def test_loaders_that_are_asked_for_early(tmp_path: Path) -> None:
     """`estimated_stepping_batches` iterates them before Lightning has read its counters, and it then never loads them."""
     for name in DATA:
         options = {"max_steps": len(due(name, EPOCHS))}
-        module, at = Noting(early=True), tmp_path / name
-        trainer(tmp_path, saving(at, every_n_train_steps=1), **options).fit(module, loader(name))
+        at, further = tmp_path / name, tmp_path / f"{name}-further"
+
+        def early(*callbacks: Any, name: str = name, options: Any = options, path: Any = None) -> Any:
+            return fitted(tmp_path, *callbacks, name=name, path=path, module=Noting(early=True), **options).trained
+
+        trained = early(saving(at, every_n_train_steps=1))
         path_of = dict(checkpoints(at))
         for step in (1, len(due(name, 1)), len(due(name, 1)) + 2):
-            rest, path = Noting(early=True), path_of[step]
-            trainer(tmp_path, **options).fit(rest, loader(name), ckpt_path=path)
-            assert rest.trained == module.trained[step:]
-        rest, last, further = Noting(early=True), Noting(early=True), tmp_path / f"{name}-further"
-        trainer(tmp_path, saving(further, every_n_train_steps=1), **options).fit(rest, loader(name), ckpt_path=path_of[2])
-        trainer(tmp_path, **options).fit(last, loader(name), ckpt_path=dict(checkpoints(further))[5])
-        assert last.trained == module.trained[5:]
+            assert early(path=path_of[step]) == trained[step:]
+        early(saving(further, every_n_train_steps=1), path=path_of[2])
+        assert early(path=dict(checkpoints(further))[5]) == trained[5:]
 
 
 def test_checkpoints_that_are_read_after_the_loaders_were_iterated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,12 +197,10 @@ def test_checkpoints_that_are_read_after_the_loaders_were_iterated(tmp_path: Pat
 
     monkeypatch.setattr(SingleDeviceStrategy, "restore_checkpoint_after_setup", True)
     for name in DATA:
-        module, at, options = Noting(), tmp_path / name, {"max_steps": len(due(name, EPOCHS))}
-        trainer(tmp_path, saving(at, every_n_train_steps=5), **options).fit(module, loader(name))
+        at, options = tmp_path / name, {"max_steps": len(due(name, EPOCHS))}
+        trained = fitted(tmp_path, saving(at, every_n_train_steps=5), name=name, **options).trained
         for step, path in checkpoints(at):
-            rest = Noting(early=True)
-            trainer(tmp_path, **options).fit(rest, loader(name), ckpt_path=path)
-            assert rest.trained == module.trained[step:]
+            assert fitted(tmp_path, name=name, path=path, module=Noting(early=True), **options).trained == trained[step:]
         refused("that resumes", tmp_path, module=Noting(early=True), data=loader(name), path=path, resumes=False, **options)
 
 
@@ -208,13 +210,10 @@ def test_several_loaders(mode: Any, tmp_path: Path) -> None:
         shorter = leat.count(40, 4).shuffle(seed=5).batch(12, end="drop")
         return CombinedLoader([loader(), leat.torch.DataLoader(shorter, workers=0)], mode)
 
-    module = Noting()
-    trainer(tmp_path, saving(tmp_path, every_n_train_steps=1)).fit(module, given())
-    assert len(module.trained) == EPOCHS * (3 if mode == "min_size" else 9)
+    trained = fitted(tmp_path, saving(tmp_path, every_n_train_steps=1), data=given()).trained
+    assert len(trained) == EPOCHS * (3 if mode == "min_size" else 9)
     for step, path in checkpoints(tmp_path):
-        rest = Noting()
-        trainer(tmp_path).fit(rest, given(), ckpt_path=path)
-        assert rest.trained == module.trained[step:]
+        assert fitted(tmp_path, data=given(), path=path).trained == trained[step:]
 
 
 def test_validation_is_the_same_whatever_came_before(tmp_path: Path) -> None:
@@ -298,13 +297,11 @@ def refused(
 
 
 def test_without_the_callback_nothing_is_lost_in_silence(tmp_path: Path) -> None:
-    module = Noting()
-    trainer(tmp_path, resumes=False).fit(module, loader("stateful"))
-    assert module.trained == due("stateful", EPOCHS)
-    trainer(tmp_path, saving(tmp_path / "weights", save_weights_only=True), resumes=False).fit(Noting(), loader())
+    assert fitted(tmp_path, name="stateful", resumes=False).trained == due("stateful", EPOCHS)
+    fitted(tmp_path, saving(tmp_path / "weights", save_weights_only=True), resumes=False)
     refused("writes checkpoints.*callbacks=", tmp_path, saving(tmp_path), resumes=False)
     refused("reload_dataloaders", tmp_path, resumes=False, reload_dataloaders_every_n_epochs=1)
-    trainer(tmp_path, saving(tmp_path)).fit(Noting(), loader())
+    fitted(tmp_path, saving(tmp_path))
     for early in (False, True):
         refused("that resumes", tmp_path, module=Noting(early=early), resumes=False, path=checkpoints(tmp_path)[0][1])
     of = trainer(tmp_path, resumes=False, max_epochs=1)
@@ -332,8 +329,7 @@ def test_what_would_lose_or_repeat_batches_is_refused(tmp_path: Path) -> None:
     with pytest.raises(leat.InvalidArgument, match="for training and for validation"):
         trainer(tmp_path).predict(Noting(), trained)
     trainer(tmp_path, saving(tmp_path), max_epochs=1).fit(Noting(), [loader(), loader()])
-    path = checkpoints(tmp_path)[0][1]
-    refused("2 leat loaders, and 1", tmp_path, path=path)
+    refused("2 leat loaders, and 1", tmp_path, path=checkpoints(tmp_path)[0][1])
     plain = torch.utils.data.DataLoader(torch.ones(4, 1))
     trainer(tmp_path, saving(tmp_path / "plain"), max_epochs=1, resumes=False).fit(Plain(), plain)
     refused("positions of 0 leat loaders", tmp_path, path=checkpoints(tmp_path / "plain")[0][1])
@@ -345,11 +341,10 @@ class Plain(Noting):
 
 
 def test_another_pipeline_is_refused_unless_it_is_allowed(tmp_path: Path) -> None:
-    trainer(tmp_path, saving(tmp_path, every_n_train_steps=4)).fit(Noting(), loader())
-    _, path = checkpoints(tmp_path)[0]
+    fitted(tmp_path, saving(tmp_path, every_n_train_steps=4))
     other = leat.count(100, 4).shuffle(seed=4).batch(12, end="mask")
     with pytest.raises(leat.Error):
-        trainer(tmp_path).fit(Noting(), leat.torch.DataLoader(other), ckpt_path=path)
+        trainer(tmp_path).fit(Noting(), leat.torch.DataLoader(other), ckpt_path=checkpoints(tmp_path)[0][1])
 
 
 class Around:

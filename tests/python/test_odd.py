@@ -2,12 +2,10 @@
 
 import gzip
 import json
-import logging
 import os
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,15 +86,6 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def told() -> Iterator[list[str]]:
-    """The notices."""
-    heard: list[str] = []
-    leat.set_notice_handler(heard.append)
-    yield heard
-    leat.set_notice_handler(logging.getLogger("leat").warning)
-
-
 def copied(name: str, folder: Path) -> Path:
     """A copy, since indexes are made next to the files; folders are in an archive, and *.gz is made from what is there."""
     if name.startswith("F"):
@@ -127,8 +116,7 @@ def check(case: Case, rows: int | None, error: str, notices: str) -> None:
 def test_python(case: Case, told: list[str], tmp_path: Path) -> None:
     rows, error = None, ""
     try:
-        loader = leat.Loader(leat.parse_pipeline(text_of(case, tmp_path)), workers=1)
-        rows = sum(x.valid_rows for x in loader)
+        rows = sum(x.valid_rows for x in leat.Loader(leat.parse_pipeline(text_of(case, tmp_path)), workers=1))
     except leat.Error as problem:
         error = str(problem)
     check(case, rows, error, "\n".join(told))
@@ -146,11 +134,9 @@ def test_command(case: Case, tmp_path: Path) -> None:
         timeout=60,
         check=False,
     )
-    lines = found.stderr.splitlines()
-    notices = "\n".join(x for x in lines if x.startswith("leat: "))
+    notices = "\n".join(x for x in found.stderr.splitlines() if x.startswith("leat: "))
     assert found.returncode in (0, 1), found.stderr
-    rows = None if found.returncode else json.loads(found.stdout)["samples"]
-    check(case, rows, found.stderr, notices)
+    check(case, (None if found.returncode else json.loads(found.stdout)["samples"]), found.stderr, notices)
 
 
 def test_an_empty_shard_among_others_is_named(tmp_path: Path) -> None:
@@ -168,8 +154,7 @@ def test_links_of_folders_are_told_of(told: list[str], tmp_path: Path) -> None:
 
 
 def rows_of(data: leat.Pipeline, rows: int) -> dict[str, Any]:
-    batch = leat.Loader(data.batch(rows, end="mask"), workers=0).next()
-    assert batch is not None
+    batch = next(leat.Loader(data.batch(rows, end="mask"), workers=0))
     assert batch.valid_rows == rows
     return {name: [bytes(x) for x in batch[name]] if isinstance(batch[name], leat.Ragged) else batch[name] for name in batch}
 
@@ -206,8 +191,7 @@ def test_parquet_columns_of_other_kinds(tmp_path: Path) -> None:
     assert 'types={"d": "f64"}, or "bytes"' in refusal(leat.parquet(decimal))
     assert list(rows_of(leat.parquet(decimal, types={"d": "f64"}), 2)["d"]) == [1.0, 2.0]
     assert rows_of(leat.parquet(decimal, types={"d": "bytes"}), 2)["d"] == [b"1.00", b"2.00"]
-    found = rows_of(leat.parquet(image), 2)
-    assert sorted(found) == ["image.bytes", "image.path", "label"]
+    assert sorted(rows_of(leat.parquet(image), 2)) == ["image.bytes", "image.path", "label"]
     pixels = leat.parquet(image, ["image.bytes"]).map(leat.decode_image("image.bytes", [leat.center_crop(8)]))
     assert rows_of(pixels, 2)["image"].shape == (2, 3, 8, 8)
     assert [json.loads(x) for x in rows_of(leat.parquet(texts), 2)["tags"]] == [["a", "b"], []]

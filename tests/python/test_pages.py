@@ -23,12 +23,8 @@ PAGES = {
 
 
 # Code that a page leaves to its reader.
-BEFORE = {
-    "python-torch.md": "seen = []\ndef train(x, y):\n    seen.append((tuple(x.shape), len(y)))\n",
-}
-AFTER = {
-    "python-torch.md": "assert seen == [((240, 3, 224, 224), 240), ((4,), 4), ((4,), 4)], seen\n",
-}
+BEFORE = {"python-torch.md": "seen = []\ndef train(x, y):\n    seen.append((tuple(x.shape), len(y)))\n"}
+AFTER = {"python-torch.md": "assert seen == [((240, 3, 224, 224), 240), ((4,), 4), ((4,), 4)], seen\n"}
 SHORTER = {"python-torch.md": [("range(loader.epoch, 90)", "range(loader.epoch, 1)"), ("{000000..000003}", "000000")]}
 
 

@@ -2,7 +2,6 @@
 
 import functools
 import json
-import logging
 import pickle
 import random
 import signal
@@ -20,7 +19,7 @@ import leat
 import numpy as np
 import pytest
 from child_process import ChildProcess, run_python
-from support import COMMAND, Ranks, digests, due
+from support import COMMAND, Ranks, check_restores, digests, due, refused
 
 pa = pytest.importorskip("pyarrow", reason="needs pyarrow: tests/python/requirements.txt")
 
@@ -85,15 +84,7 @@ def test_a_restore_behind_every_batch_goes_on_with_the_next(order: str, writer: 
         found = flat(numbers(leat.Loader(data, workers=3)))
         assert sorted(found) == ALL
         assert (found == ALL) == (order == "stored")
-    loader = leat.Loader(data, workers=3)
-    for step in range(len(wanted)):
-        batch = loader.next()
-        assert batch is not None
-        assert str(batch.digest()) == wanted[step]
-        again = leat.Loader(ORDERS[order](source(writer, tmp_path / "rows-*")), workers=step % 3)
-        again.restore_parts([batch.snapshot()])
-        assert digests(again) == wanted[step + 1 :]
-    assert loader.next() is None
+    check_restores(lambda: ORDERS[order](source(writer, tmp_path / "rows-*")), lambda x: str(x.digest()), wanted)
 
 
 @pytest.mark.parametrize("order", ["stored", "full", "windowed", "buffer"])
@@ -120,8 +111,7 @@ def test_other_numbers_of_ranks_continue(order: str, tmp_path: Path) -> None:
             loader.wait_saved()
             return rows
 
-        of_ranks = Ranks(world_size).run(of_rank)
-        joined = [{p: n for x in at for p, n in x.items()} for at in zip(*of_ranks, strict=True)]
+        joined = [{p: n for x in at for p, n in x.items()} for at in zip(*Ranks(world_size).run(of_rank), strict=True)]
         assert [[x[p] for p in sorted(x)] for x in joined] == whole[done : done + len(joined)]
         done += len(joined)
     assert done == len(whole)
@@ -145,8 +135,7 @@ for batch in loader:
 
 @pytest.mark.parametrize("order", ["full", "windowed", "buffer"])
 def test_a_job_that_is_killed_again_and_again_trains_each_step_as_one_that_is_not(order: str, tmp_path: Path) -> None:
-    data = ORDERS[order](numbered(tmp_path))
-    wanted = [str(x.digest()) for x in leat.Loader(data, workers=0, epochs=2)]
+    wanted = [str(x.digest()) for x in leat.Loader(ORDERS[order](numbered(tmp_path)), workers=0, epochs=2)]
     seen: dict[int, str] = {}
     for last in (5, 6, 13, 22, len(wanted)):
         arguments = [sys.executable, "-c", JOB, tmp_path, order, last]
@@ -199,17 +188,11 @@ def test_a_windowed_shuffle_gives_each_rank_row_groups_of_its_own(tmp_path: Path
     assert sum(decoded) <= 24 + 3 * 2, decoded
 
 
-def test_rows_that_cost_a_row_group_each_are_told_of(tmp_path: Path) -> None:
-    table = pa.table({"n": pa.array(range(4000), pa.int32())})
-    pq.write_table(table, tmp_path / "large.parquet", row_group_size=400)
-    told: list[str] = []
-    leat.set_notice_handler(told.append)
-    try:
-        data = leat.parquet(str(tmp_path / "large.parquet"), cache_bytes=0)
-        assert sorted(flat(numbers(leat.Loader(data.shuffle(seed=1).batch(100), workers=0)))) == list(range(4000))
-        leat.Loader(leat.parquet(str(tmp_path / "large.parquet"), cache_bytes=0).batch(100), workers=0).next()
-    finally:
-        leat.set_notice_handler(logging.getLogger("leat").warning)
+def test_rows_that_cost_a_row_group_each_are_told_of(told: list[str], tmp_path: Path) -> None:
+    pq.write_table(pa.table({"n": pa.array(range(4000), pa.int32())}), tmp_path / "large.parquet", row_group_size=400)
+    data = leat.parquet(str(tmp_path / "large.parquet"), cache_bytes=0)
+    assert sorted(flat(numbers(leat.Loader(data.shuffle(seed=1).batch(100), workers=0)))) == list(range(4000))
+    leat.Loader(leat.parquet(str(tmp_path / "large.parquet"), cache_bytes=0).batch(100), workers=0).next()
     assert len(told) == 1
     assert 'needed: shuffle(kind="windowed") with few lanes, a larger cache_bytes' in told[0]
 
@@ -242,14 +225,12 @@ def test_columns_that_are_slices_or_chunks_with_nulls(seed: int) -> None:
     part = array.slice(begin, count)
     at = draw.randint(0, count)
     for given in (part, pa.chunked_array([part]), pa.chunked_array([part.slice(0, at), part.slice(at)])):
-        found = leat._columns.column("x", given)
-        assert rows_of(found, count) == expected
+        assert rows_of(leat._columns.column("x", given), count) == expected
     assert rows_of(leat._columns.column("x", pa.chunked_array([], of)), 0) == []
 
 
 def one(data: leat.Pipeline, rows: int = 4, **options: Any) -> leat.Batch:
-    batch = leat.Loader(data.batch(rows, end="mask"), workers=0, **options).next()
-    assert batch is not None
+    batch = next(leat.Loader(data.batch(rows, end="mask"), workers=0, **options))
     return batch
 
 
@@ -276,8 +257,7 @@ def test_nulls_make_bad_samples_that_name_file_row_and_column(tmp_path: Path) ->
 
 
 def test_nulls_can_be_fields_that_are_missing(tmp_path: Path) -> None:
-    path = saved(tmp_path, n=[1, None, 3, None], text=["a", None, "c", "d"])
-    data = leat.parquet(path, nulls="no_field")
+    data = leat.parquet(saved(tmp_path, n=[1, None, 3, None], text=["a", None, "c", "d"]), nulls="no_field")
     batch = one(data.map(leat.default_field("n", -1)).map(leat.default_field("text", "none")))
     assert batch["n"].tolist() == [1, -1, 3, -1]
     assert batch.text("text") == ["a", "none", "c", "d"]
@@ -297,18 +277,17 @@ def test_columns_are_chosen_in_any_order(tmp_path: Path) -> None:
     ):
         with pytest.raises(leat.InvalidArgument, match=told):
             one(leat.parquet(str(tmp_path / "rows-*"), columns))
-    with pytest.raises(leat.InvalidArgument, match="None for all"):
-        leat.parquet("x", [])
+    refused("None for all", leat.parquet, "x", [])
 
 
 def test_what_cannot_be_a_field_is_refused_by_name(tmp_path: Path) -> None:
-    refused = {
+    wrong = {
         "money": pa.array([1, 2], pa.decimal128(9, 2)),
         "blobs": pa.array([[b"a"], [b"b", b"c"]]),
         "times": pa.array([[{"t": 1}], []], pa.list_(pa.struct([("t", pa.timestamp("s"))]))),
         "map": pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int32())),
     }
-    for name, values in refused.items():
+    for name, values in wrong.items():
         path = saved(tmp_path, n=[1, 2], **{name: values})
         with pytest.raises(leat.InvalidArgument) as told:
             one(leat.parquet(path))
@@ -319,8 +298,7 @@ def test_what_cannot_be_a_field_is_refused_by_name(tmp_path: Path) -> None:
         assert one(leat.parquet(path, ["n"]))["n"].tolist()[:2] == [1, 2]
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2]), pa.array([3])], names=["a", "b", "a"])
     pq.write_table(table, tmp_path / "twice.parquet")
-    with pytest.raises(leat.InvalidArgument, match='two columns "a"'):
-        one(leat.parquet(str(tmp_path / "twice.parquet")))
+    refused('two columns "a"', one, leat.parquet(str(tmp_path / "twice.parquet")))
     assert one(leat.parquet(str(tmp_path / "twice.parquet"), ["b"]), 1)["b"].tolist() == [2]
 
 
@@ -334,20 +312,16 @@ def text_list(*texts: str) -> list[list[int]]:
 
 
 def test_structs_are_their_members(tmp_path: Path) -> None:
-    inner = [{"n": 1, "deep": {"text": "a"}}, None, {"n": 3, "deep": None}]
-    path = saved(tmp_path, group=2, id=[7, 8, 9], pair=inner)
+    path = saved(tmp_path, group=2, id=[7, 8, 9], pair=[{"n": 1, "deep": {"text": "a"}}, None, {"n": 3, "deep": None}])
     assert same(leat.parquet(path, ["pair.n", "id"], nulls="no_field").map(leat.default_field("pair.n", -1))) == {
         "id": [7, 8, 9], "pair.n": [1, -1, 3],
     }  # fmt: skip
     texts = leat.parquet(path, ["pair.deep"], nulls="no_field").map(leat.default_field("pair.deep.text", "none"))
     assert same(texts) == {"pair.deep.text": text_list("a", "none", "none")}
     assert sorted(one(leat.parquet(path), 1)) == ["id", "pair.deep.text", "pair.n"]
-    batch = one(leat.parquet(path), 3, bad_samples="mask")
-    assert batch.valid.tolist() == [True, False, False]
-    with pytest.raises(leat.InvalidArgument, match=r'no column "pair.m", needed one of id, pair, pair.n, pair.deep.text'):
-        one(leat.parquet(path, ["pair.m"]))
-    with pytest.raises(leat.InvalidArgument, match=r'two fields "pair\.n"'):
-        one(leat.parquet(path, ["pair", "pair.n"]))
+    assert one(leat.parquet(path), 3, bad_samples="mask").valid.tolist() == [True, False, False]
+    refused(r'no column "pair.m", needed one of id, pair, pair.n, pair.deep.text', one, leat.parquet(path, ["pair.m"]))
+    refused(r'two fields "pair\.n"', one, leat.parquet(path, ["pair", "pair.n"]))
 
 
 @pytest.mark.parametrize("writer", WRITERS)
@@ -366,13 +340,11 @@ def test_nested_lists_are_json(tmp_path: Path) -> None:
         "tags": [["a", "b"], [], ["\n"]],
         "lists": [[[1]], [[2], [3, 4]], []],
     }
-    path = saved(tmp_path, **columns)
-    found = same(leat.parquet(path))
+    found = same(leat.parquet(saved(tmp_path, **columns)))
     for name, rows in columns.items():
         assert [json.loads(bytes(x)) for x in found[name]] == rows
     assert bytes(found["chat"][0]).decode() == '[{"role":"user","content":"a \\"é\\"","n":1.5}]'
-    batch = one(leat.parquet(saved(tmp_path, tags=[["a"], None])), 2, bad_samples="mask")
-    assert batch.valid.tolist() == [True, False]
+    assert one(leat.parquet(saved(tmp_path, tags=[["a"], None])), 2, bad_samples="mask").valid.tolist() == [True, False]
 
 
 def test_types_give_columns_one_type(tmp_path: Path) -> None:
@@ -407,14 +379,12 @@ def test_columns_may_lie_in_any_order(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["b"], "n": [2]}), tmp_path / "1.parquet")
     assert same(leat.parquet(str(tmp_path / "*.parquet")), 2) == {"n": [1, 2], "text": text_list("a", "b")}
     pq.write_table(pa.table({"text": ["b"], "n": [2], "more": [1]}), tmp_path / "2.parquet")
-    with pytest.raises(leat.InvalidArgument, match="columns= leaves others out"):
-        one(leat.parquet(str(tmp_path / "*.parquet")))
+    refused("columns= leaves others out", one, leat.parquet(str(tmp_path / "*.parquet")))
 
 
 def test_tensors_of_one_shape_are_dense(tmp_path: Path) -> None:
     values = np.arange(24, dtype=np.float32).reshape(4, 2, 3)
-    tensors = pa.FixedShapeTensorArray.from_numpy_ndarray(values)
-    batch = one(leat.parquet(saved(tmp_path, x=tensors)))
+    batch = one(leat.parquet(saved(tmp_path, x=pa.FixedShapeTensorArray.from_numpy_ndarray(values))))
     assert batch["x"].dtype == np.float32
     assert batch["x"].tolist() == values.tolist()
 
@@ -422,9 +392,7 @@ def test_tensors_of_one_shape_are_dense(tmp_path: Path) -> None:
 def test_changed_data_is_refused_at_restore_and_moved_data_is_not(tmp_path: Path) -> None:
     first = tmp_path / "a"
     first.mkdir()
-    data = numbered(first).shuffle(seed=1).batch(8)
-    batch = leat.Loader(data, workers=0).next()
-    assert batch is not None
+    batch = next(leat.Loader(numbered(first).shuffle(seed=1).batch(8), workers=0))
     part = batch.snapshot()
     moved = tmp_path / "b"
     first.rename(moved)
@@ -432,19 +400,18 @@ def test_changed_data_is_refused_at_restore_and_moved_data_is_not(tmp_path: Path
     again.restore_parts([part])
     assert digests(again) == due(leat.parquet(str(moved / "rows-*")).shuffle(seed=1).batch(8))[1:]
 
-    def refused(x: leat.Pipeline) -> str:
+    def mismatch(x: leat.Pipeline) -> str:
         with pytest.raises(leat.Error) as told:
             leat.Loader(x.shuffle(seed=1).batch(8), workers=0).restore_parts([part])
         assert told.value.code == "mismatch"
         return str(told.value)
 
-    assert "columns" in refused(leat.parquet(str(moved / "rows-*"), ["n", "text"]))
-    assert "no_field" in refused(leat.parquet(str(moved / "rows-*"), nulls="no_field"))
-    table = pq.read_table(moved / "rows-1")
-    pq.write_table(table, moved / "rows-1", row_group_size=10)
-    refused(leat.parquet(str(moved / "rows-*")))
+    assert "columns" in mismatch(leat.parquet(str(moved / "rows-*"), ["n", "text"]))
+    assert "no_field" in mismatch(leat.parquet(str(moved / "rows-*"), nulls="no_field"))
+    pq.write_table(pq.read_table(moved / "rows-1"), moved / "rows-1", row_group_size=10)
+    mismatch(leat.parquet(str(moved / "rows-*")))
     numbered(moved, rows=41)
-    refused(leat.parquet(str(moved / "rows-*")))
+    mismatch(leat.parquet(str(moved / "rows-*")))
 
 
 def test_files_must_have_the_same_columns(tmp_path: Path) -> None:
@@ -534,7 +501,7 @@ def test_a_file_that_is_replaced_or_gone_while_the_job_runs_is_an_error(tmp_path
     path = tmp_path / "rows-0"
     data = leat.parquet(str(path), cache_bytes=0).batch(8)
     loader = leat.Loader(data, workers=0)
-    assert loader.next() is not None
+    next(loader)
     pq.write_table(pq.read_table(path).slice(0, 100), path, row_group_size=10)
     with pytest.raises(leat.Error, match="rows-0"):
         for _ in loader:
@@ -548,7 +515,7 @@ def test_a_file_that_is_replaced_or_gone_while_the_job_runs_is_an_error(tmp_path
 def test_a_file_that_cannot_be_read_ends_the_job_under_any_policy(tmp_path: Path) -> None:
     numbered(tmp_path, files=1, rows=400)
     loader = leat.Loader(leat.parquet(str(tmp_path / "rows-*"), cache_bytes=0).batch(8), workers=0, bad_samples="mask")
-    assert loader.next() is not None
+    next(loader)
     (tmp_path / "rows-0").unlink()
     with pytest.raises(leat.InputOutput, match=r"rows-0.*No such file"):
         for _ in loader:

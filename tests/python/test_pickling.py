@@ -11,6 +11,7 @@ from typing import Any
 import leat
 import pickled_jobs
 import pytest
+from process_jobs import Table
 from support import digests, due
 
 
@@ -59,10 +60,10 @@ def other(sample: leat.Sample) -> Any:
 
 
 def test_what_a_pipeline_keeps_is_garbage_in_the_end() -> None:
-    class Source(pickled_jobs.Table):
+    class Source(Table):
         pass
 
-    source = Source()
+    source = Source(9)
     source.data = leat.indexed("cycle@1", source)  # type: ignore[attr-defined]
     gone = weakref.ref(source)
     del source

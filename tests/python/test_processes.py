@@ -3,7 +3,6 @@
 import gc
 import os
 import random
-import signal
 import sys
 import threading
 import weakref
@@ -15,7 +14,7 @@ import leat
 import pytest
 from child_process import ChildProcess, run_python
 from exit_ways import WAYS, run_ways
-from support import digests, due
+from support import digests, due, refused
 
 HEAD = """
 import os, signal, sys, threading
@@ -31,9 +30,7 @@ def threads_of_this_process() -> int:
 
 
 def test_ctrl_c_while_next_waits() -> None:
-    text = (
-        HEAD
-        + """
+    text = """
 go = threading.Event()
 def wait(sample):
     if sample.id == "count/9":
@@ -55,33 +52,13 @@ for _ in range(2):
     loader.close()
     go.clear()
 """
-    )
-    with ChildProcess([sys.executable, "-c", text]) as child:
+    with ChildProcess([sys.executable, "-c", HEAD + text]) as child:
         for _ in range(2):
             assert {child.line(), child.line()} == {"waiting", "two"}
             child.interrupt()
             assert child.line().startswith("interrupted after [0, 1]")
             assert child.line() == "then 2"
         assert child.end().returncode == 0
-
-
-@pytest.mark.parametrize("workers", [0, 1, 2])
-def test_an_unhandled_ctrl_c_ends_the_process(workers: int) -> None:
-    text = (
-        HEAD
-        + f"""
-data = leat.count(1 << 40).map("python@1", lambda s: s.set("x", s.id)).batch(4)
-for batch in leat.Loader(data, workers={workers}):
-    if batch.step == 20:
-        print("running", flush=True)
-"""
-    )
-    with ChildProcess([sys.executable, "-c", text]) as child:
-        assert child.line() == "running"
-        child.interrupt()
-        ended = child.end()
-    assert ended.stderr.rstrip().endswith("KeyboardInterrupt")
-    assert ended.returncode == -signal.SIGINT
 
 
 def test_ctrl_c_while_a_source_that_exists_once_waits() -> None:
@@ -112,7 +89,7 @@ for batch in loader:
     seen += batch["i"].tolist()
 print(seen == [*range(40)])
 """
-    with ChildProcess([sys.executable, "-c", text]) as child:
+    with ChildProcess([sys.executable, "-c", HEAD + text]) as child:
         assert child.line() == "waiting"
         child.interrupt()
         assert child.line() == "interrupted"
@@ -128,34 +105,16 @@ def test_exits_in_the_middle_of_an_epoch_with_python_maps_running(tmp_path: Path
         assert not x.problem, f"{x.way}: {x.problem}\n{x.text}"
 
 
+# What a family of test_forks.py does not do.
 FORKS = {
-    "the parent's loader": ("loader = leat.Loader(data, workers=1); next(loader)", "next(loader)", "forked"),
-    "the parent's loader without workers": ("loader = leat.Loader(data, workers=0); next(loader)", "next(loader)", "forked"),
     "the parent's position": ("loader = leat.Loader(data, workers=1); next(loader)", "loader.position()", "forked"),
     "the parent's save": ("loader = leat.Loader(data, workers=1); next(loader)", "loader.save('/tmp/never')", "forked"),
-    "a new loader": ("loader = leat.Loader(data, workers=1); next(loader)", "digests(leat.Loader(data, workers=1))", "forked"),
-    "a new loader after close": (
-        "loader = leat.Loader(data, workers=1); next(loader); loader.close()",
-        "digests(leat.Loader(data, workers=1))",
-        "forked",
-    ),
     "a new loader after a shutdown": (
         "loader = leat.Loader(data, workers=1); next(loader); loader.close(); leat.shutdown()",
         "print(digests(leat.Loader(data, workers=1)) == digests(leat.Loader(data, workers=2)))",
         "True",
     ),
     "a first loader": ("", "print(len(digests(leat.Loader(data, workers=1))))", "1000"),
-    "dropping the parent's": (
-        "loader = leat.Loader(data, workers=2); batch = next(loader)",
-        "array = batch['value']; del loader, batch, array; import gc; gc.collect(); print('dropped')",
-        "dropped",
-    ),
-    "closing the parent's": (
-        "loader = leat.Loader(data, workers=2); next(loader)",
-        "loader.close(); print('closed')",
-        "closed",
-    ),
-    "a shutdown": ("loader = leat.Loader(data, workers=2); next(loader)", "leat.shutdown(); print('done')", "done"),
     "a preview": ("loader = leat.Loader(data, workers=2); next(loader)", "print(len(list(leat.OrderPreview(data))))", "1000"),
     "the parent's batch": (
         "loader = leat.Loader(data, workers=2); batch = next(loader)",
@@ -169,9 +128,7 @@ FORKS = {
 @pytest.mark.parametrize("ending", ["return", "os._exit(0)"])
 def test_forks(way: str, ending: str) -> None:
     before, inside, expected = FORKS[way]
-    text = (
-        HEAD
-        + f"""
+    text = f"""
 {before}
 child = os.fork()
 if child == 0:
@@ -188,8 +145,7 @@ print("child", os.waitstatus_to_exitcode(status))
 if "loader" in globals() and "closed" not in repr(loader):
     print("rest", len(digests(loader)))
 """
-    )
-    found = run_python(text)
+    found = run_python(HEAD + text)
     assert found.returncode == 0, found.stderr
     lines = found.stdout.splitlines()
     assert lines[0] == expected
@@ -204,54 +160,53 @@ def test_a_subprocess_of_a_parent_with_a_loader() -> None:
     assert len(digests(loader)) == 24
 
 
-def test_two_threads_on_one_loader_are_refused() -> None:
-    inside, go = threading.Event(), threading.Event()
+class Waiting:
+    """A pipeline, and a loader that waits at its tenth sample until `go` is set."""
 
-    def wait(sample: leat.Sample) -> None:
+    def __init__(self) -> None:
+        self.inside, self.go = threading.Event(), threading.Event()
+        self.data = leat.count(40).map("wait@1", self.wait).batch(4)
+        self.loader = leat.Loader(self.data, workers=1)
+
+    def wait(self, sample: leat.Sample) -> None:
         if sample.id == "count/9":
-            inside.set()
-            go.wait(60)
+            self.inside.set()
+            self.go.wait(60)
 
-    data = leat.count(40).map("wait@1", wait).batch(4)
-    loader = leat.Loader(data, workers=1)
+
+def test_two_threads_on_one_loader_are_refused() -> None:
+    job = Waiting()
+    loader = job.loader
     seen: list[str] = []
     other = threading.Thread(target=lambda: seen.extend(digests(loader)))
     other.start()
-    assert inside.wait(60)
+    assert job.inside.wait(60)
     for call in (loader.next, loader.position, loader.snapshot, lambda: loader.save("/tmp/never")):
-        with pytest.raises(leat.InvalidArgument, match="another thread"):
-            call()
+        refused("another thread", call)
     assert loader.stats()["slots"]["making"] > 0
-    go.set()
+    job.go.set()
     other.join(60)
-    assert seen == due(data)
+    assert seen == due(job.data)
 
 
 def test_a_thread_may_close_a_loader_that_another_waits_for() -> None:
-    inside, go = threading.Event(), threading.Event()
-
-    def wait(sample: leat.Sample) -> None:
-        if sample.id == "count/9":
-            inside.set()
-            go.wait(60)
-
-    loader = leat.Loader(leat.count(40).map("wait@1", wait).batch(4), workers=1)
+    job = Waiting()
     raised: list[str] = []
 
     def take() -> None:
         try:
-            digests(loader)
+            digests(job.loader)
         except leat.Error as problem:
             raised.append(problem.code)
 
     other = threading.Thread(target=take)
     other.start()
-    assert inside.wait(60)
-    loader.close()
+    assert job.inside.wait(60)
+    job.loader.close()
     other.join(60)
-    go.set()
+    job.go.set()
     assert raised == ["interrupted"]
-    loader.close()
+    job.loader.close()
 
 
 def test_many_loaders_in_many_threads() -> None:

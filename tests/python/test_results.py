@@ -13,9 +13,10 @@ from support import first
 SAMPLES = leat.count(8)
 
 
-def error_of(data: leat.Pipeline) -> str:
+def error_of(data: leat.Pipeline, *codes: str) -> str:
     with pytest.raises(leat.Error) as raised:
         first(data)
+    assert not codes or raised.value.code in codes
     return str(raised.value)
 
 
@@ -38,6 +39,9 @@ def error_of(data: leat.Pipeline) -> str:
         ),
         (lambda: leat.indexed("m@1", {"a": 1, "b": 2}), "KeyError: 0"),
         (lambda: leat.from_function("m@1", 8, lambda: {}), "TypeError: .*positional argument"),
+        (lambda: leat.from_function("m@1", 8, lambda i: [i]), "list"),
+        (lambda: SAMPLES.map("m@1", lambda s: s["other"]), "count/0.*other"),
+        (lambda: SAMPLES.map("m@1", lambda s: s.make("x", (2,), "f31")), "count/0.*f31"),
         (lambda: leat.sequential("m@1", 8, lambda unit: None), r"open\(unit\) gave a NoneType; needed: an iterator"),
         (lambda: leat.once("m@1", lambda: True), "TypeError: .*positional argument"),
     ],
@@ -59,7 +63,7 @@ def test_texts_that_utf8_does_not_have() -> None:
 
 
 def is_refused(value: Any, text: str, setter: str = "set") -> None:
-    told = error_of(SAMPLES.map("m@1", lambda s: getattr(s, setter)("x", value)).batch(4))
+    told = error_of(SAMPLES.map("m@1", lambda s: getattr(s, setter)("x", value)).batch(4), "bad_sample")
     assert "field x was set to" in told
     assert text in told
 
@@ -71,7 +75,14 @@ def test_values_are_refused_by_their_names() -> None:
     is_refused(np.zeros(3, "datetime64[s]"), "a ndarray, an array of the dtype datetime64[s]")
     is_refused(["a", "b"], "a list, an array of the dtype <U1")
     is_refused(None, "a NoneType")
-    assert "complex128" in error_of(SAMPLES.map("m@1", lambda s: s.set("x", np.zeros(3, complex))).batch(4))
+    is_refused(object(), "a object")
+    for call, text in (
+        (lambda s: s.set("x", np.zeros(3, complex)), "complex128"),
+        (lambda s: s.set("x", [[1], [2, 3]]), "inhomogeneous"),
+        (lambda s: s.set("x", np.zeros((1,) * 20)), "dimensions"),
+        (lambda s: s.set_ragged("x", np.float32(1)), "at least one dimension, got a number"),
+    ):
+        assert text in error_of(SAMPLES.map("m@1", call).batch(4), "bad_sample")
     for setter in ("set", "set_ragged"):
         is_refused(np.zeros(3, ">f4"), "dtype >f4; needed: this machine's order of bytes: x.astype(", setter)
 
@@ -114,8 +125,7 @@ def test_a_function_of_several_returns_none_or_their_list_or_a_result_for_each()
     def mixed(samples: list[leat.Sample]) -> list[Any]:
         return [(None, x, {"value": x["value"] * 2})[i % 3] for i, x in enumerate(samples)]
 
-    data = SAMPLES.map("m@1", mixed, batched=True)
-    assert first(data.batch(8), workers=1)["value"].shape == (8, 8)
+    assert first(SAMPLES.map("m@1", mixed, batched=True).batch(8), workers=1)["value"].shape == (8, 8)
     told = error_of(SAMPLES.map("m@1", lambda samples: samples[:0], batched=True).batch(4))
     assert "the function returned a list; needed: None, or a list with a result for each of the 1 samples" in told
 
@@ -161,8 +171,8 @@ def test_filters_answer_with_whatever_is_true() -> None:
 def test_counts_and_states_of_other_types() -> None:
     for count in ("many", -1, 1.5, None):
         stage = leat.FlatMapStage("m@1", lambda s, x=count: x, lambda s, i: None)
-        assert "; needed: a number of children" in error_of(SAMPLES.flat_map(stage).batch(4, end="mask"))
+        assert "; needed: a number of children" in error_of(SAMPLES.flat_map(stage).batch(4, end="mask"), "bad_sample")
     stage = leat.ScanStage("m@1", look=lambda s: 7, step=lambda a, b: (a, b), apply=lambda s, x: None)
-    assert "returned a int; needed: bytes" in error_of(SAMPLES.scan(stage).batch(4, end="mask"))
+    assert "returned a int; needed: bytes" in error_of(SAMPLES.scan(stage).batch(4, end="mask"), "bad_sample")
     with pytest.raises(TypeError, match="initial"):
         leat.ScanStage("m@1", look=same, step=max, apply=nothing, initial=7)

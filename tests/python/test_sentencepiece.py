@@ -5,6 +5,7 @@ import random
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import leat
 import pytest
@@ -14,38 +15,17 @@ pytestmark = pytest.mark.skipif(not TRAIN or not ENCODE, reason="needs spm_train
 
 COMMON = "the quick brown fox jumps over lazy dogs während Übermut naïve café 12345 3.14 foo_bar don't <sep> <user> ab aab aaab"
 WORDS = [*COMMON.split(), "東京", "日本語", "\ufb01ne", "①", "\uff41\uff42\uff43", "😀", "½", "e\u0301", "\u00a0", "\u3000"]
+BYTES = "--byte_fallback=true --character_coverage=0.98"
 MODELS = {
-    "unigram": ["--model_type=unigram", "--vocab_size=200"],
-    "unigram with bytes and symbols": [
-        "--model_type=unigram",
-        "--vocab_size=450",
-        "--byte_fallback=true",
-        "--character_coverage=0.98",
-        "--user_defined_symbols=<sep>,<user>,aab",
-    ],
-    "unigram with spaces after words": [
-        "--model_type=unigram",
-        "--vocab_size=250",
-        "--treat_whitespace_as_suffix=true",
-        "--normalization_rule_name=nmt_nfkc_cf",
-        "--split_by_whitespace=false",
-    ],
-    "BPE": ["--model_type=bpe", "--vocab_size=220"],
-    "BPE with bytes and symbols": [
-        "--model_type=bpe",
-        "--vocab_size=500",
-        "--byte_fallback=true",
-        "--character_coverage=0.98",
-        "--user_defined_symbols=<sep>,aab,o_b",
-        "--normalization_rule_name=nfkc_cf",
-    ],
-    "BPE of texts as they are": [
-        "--model_type=bpe",
-        "--vocab_size=300",
-        "--normalization_rule_name=identity",
-        "--remove_extra_whitespaces=false",
-        "--add_dummy_prefix=false",
-    ],
+    "unigram": "--model_type=unigram --vocab_size=200",
+    "unigram with bytes and symbols": f"--model_type=unigram --vocab_size=450 {BYTES} --user_defined_symbols=<sep>,<user>,aab",
+    "unigram with spaces after words": "--model_type=unigram --vocab_size=250 --treat_whitespace_as_suffix=true "
+    "--normalization_rule_name=nmt_nfkc_cf --split_by_whitespace=false",
+    "BPE": "--model_type=bpe --vocab_size=220",
+    "BPE with bytes and symbols": f"--model_type=bpe --vocab_size=500 {BYTES} --user_defined_symbols=<sep>,aab,o_b "
+    "--normalization_rule_name=nfkc_cf",
+    "BPE of texts as they are": "--model_type=bpe --vocab_size=300 --normalization_rule_name=identity "
+    "--remove_extra_whitespaces=false --add_dummy_prefix=false",
 }
 
 
@@ -63,44 +43,34 @@ def texts(seed: int, count: int) -> list[str]:
     return found
 
 
+def run(*command: str, **options: Any) -> str:
+    return subprocess.run(command, text=True, check=True, timeout=60, capture_output=True, **options).stdout
+
+
+def train(folder: Path, seed: int, count: int, options: str) -> str:
+    """The path of a new model."""
+    (folder / "train.txt").write_text("\n".join(texts(seed, count)))
+    run(TRAIN, f"--input={folder}/train.txt", f"--model_prefix={folder}/{seed}", "--minloglevel=2", *options.split())
+    return f"{folder}/{seed}.model"
+
+
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-def test_tokens_are_those_of_sentencepiece(options: list[str], tmp_path: Path) -> None:
-    (tmp_path / "train.txt").write_text("\n".join(texts(5, 2000)))
-    subprocess.run(
-        [TRAIN, f"--input={tmp_path}/train.txt", f"--model_prefix={tmp_path}/x", "--minloglevel=2", *options],
-        check=True,
-        timeout=60,
-        capture_output=True,
-    )
+def test_tokens_are_those_of_sentencepiece(options: str, tmp_path: Path) -> None:
+    path = train(tmp_path, 5, 2000, options)
     given = [x for x in texts(77, 2000) if x.strip(" \t")]  # the command passes over some empty lines
-    encoded = subprocess.run(
-        [ENCODE, f"--model={tmp_path}/x.model", "--output_format=id"],
-        input="\n".join(given) + "\n",
-        text=True,
-        check=True,
-        timeout=60,
-        capture_output=True,
-    )
-    wanted = [[int(x) for x in line.split()] for line in encoded.stdout.split("\n")[:-1]]
+    encoded = run(ENCODE, f"--model={path}", "--output_format=id", input="\n".join(given) + "\n")
+    wanted = [[int(x) for x in line.split()] for line in encoded.split("\n")[:-1]]
     (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": x}) + "\n" for x in given))
-    model = leat.sentencepiece(f"{tmp_path}/x.model")
-    data = leat.json_lines(f"{tmp_path}/texts.jsonl").map(model).batch(100, lanes=1, end="mask")
+    data = leat.json_lines(f"{tmp_path}/texts.jsonl").map(leat.sentencepiece(path)).batch(100, lanes=1, end="mask")
     got = [row.tolist() for batch in leat.Loader(data, workers=2) for row in batch["tokens"]]
     assert len(wanted) == len(given)
     assert got[: len(given)] == wanted
 
 
 def test_a_snapshot_knows_the_model(tmp_path: Path) -> None:
-    for seed in (1, 2):
-        (tmp_path / "train.txt").write_text("\n".join(texts(seed, 500)))
-        subprocess.run(
-            [TRAIN, f"--input={tmp_path}/train.txt", f"--model_prefix={tmp_path}/{seed}", "--vocab_size=200"],
-            check=True,
-            timeout=60,
-            capture_output=True,
-        )
+    first, second = (train(tmp_path, seed, 500, "--vocab_size=200") for seed in (1, 2))
     path = tmp_path / "x.model"
-    shutil.copy(tmp_path / "1.model", path)
+    shutil.copy(first, path)
     (tmp_path / "texts.txt").write_text("".join(f"{x}\n" for x in texts(3, 50)))
 
     def job() -> leat.Pipeline:
@@ -111,6 +81,6 @@ def test_a_snapshot_knows_the_model(tmp_path: Path) -> None:
     again = leat.Loader(job(), workers=0)
     again.restore_parts([part])
     assert str(next(again).digest()) == str(next(loader).digest())
-    shutil.copy(tmp_path / "2.model", path)
+    shutil.copy(second, path)
     with pytest.raises(leat.Error, match="hash"):
         leat.Loader(job(), workers=0).restore_parts([part])

@@ -1,7 +1,5 @@
 """Functions that never return: the program that uses them ends nevertheless, and so do their processes."""
 
-import os
-import select
 import signal
 import subprocess
 import sys
@@ -9,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from child_process import wait_for_end_of
 
 PROGRAM = """
 import os, sys, time
@@ -42,16 +41,6 @@ def begin(directory: Path, processes: int, stage: str, stuck_after: float) -> tu
     place = directory / "pid"
     command = [sys.executable, str(directory / "program.py"), str(processes), str(place), stage, str(stuck_after)]
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True), place
-
-
-def wait_for_end_of(pid: int) -> None:
-    try:
-        process = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    ended, _, _ = select.select([process], [], [], 30)
-    os.close(process)
-    assert ended, f"process {pid} goes on"
 
 
 @pytest.mark.parametrize("processes", [0, 1, 3])

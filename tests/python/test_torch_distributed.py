@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 
 import leat  # noqa: E402
 import leat.torch  # noqa: E402
+from support import refused  # noqa: E402
 from torch_jobs import DATA, due, joined, run_ranks, seen  # noqa: E402
 
 EPOCHS = 2
@@ -80,5 +81,4 @@ def test_ranks_along_other_dimensions_of_a_mesh_share_their_part() -> None:
 
 
 def test_several_ranks_that_must_agree_need_a_group() -> None:
-    with pytest.raises(leat.InvalidArgument, match="init_process_group"):
-        leat.torch.DataLoader(DATA["stateful"](), rank=0, world_size=2)
+    refused("init_process_group", leat.torch.DataLoader, DATA["stateful"](), rank=0, world_size=2)

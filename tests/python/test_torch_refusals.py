@@ -9,7 +9,7 @@ from typing import Any
 import leat
 import pytest
 from child_process import run_python
-from support import due
+from support import due, refused
 
 torch = pytest.importorskip("torch")
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info  # noqa: E402
@@ -61,8 +61,7 @@ def test_in_workers_each_sample_comes_once_or_it_is_refused() -> None:
     assert found.returncode == 0, found.stderr
     for line in lines[: len(PLACES)]:
         assert re.match(r"refused .*worker \d of 2 of a torch DataLoader, where each.*rank=rank \* 2 \+ \d", line)
-    every = [x for batch in leat.OrderPreview(DATA) for x in batch.ids]
-    assert lines[len(PLACES) :] == [str(sorted(every))] * 3
+    assert lines[len(PLACES) :] == [str(sorted([x for batch in leat.OrderPreview(DATA) for x in batch.ids]))] * 3
 
 
 def test_a_loader_that_was_made_before_the_workers_is_refused() -> None:
@@ -72,8 +71,7 @@ def test_a_loader_that_was_made_before_the_workers_is_refused() -> None:
 
 def test_it_is_not_pickled_to_workers_either() -> None:
     loader = leat.Loader(DATA, workers=0)
-    with pytest.raises(leat.InvalidArgument, match="its pipeline"):
-        pickle.dumps(Inside(loader))
+    refused("its pipeline", pickle.dumps, Inside(loader))
     with pytest.raises(leat.InvalidArgument, match="its pipeline"):
         next(iter(DataLoader(Inside(loader), batch_size=None, num_workers=1, multiprocessing_context="spawn")))
     assert [str(x.digest()) for x in loader] == due(DATA)
@@ -93,8 +91,7 @@ def redealt(inside: Inside, dispatches: bool) -> list[Any]:
 def test_behind_a_dataset_that_accelerate_divides(dispatches: bool, is_made_before: bool) -> None:
     place = {"rank": 0, "world_size": 2}
     inside = Inside(leat.Loader(DATA, workers=0, **place)) if is_made_before else Inside(**place)
-    with pytest.raises(leat.InvalidArgument, match=r"Accelerate divides among the ranks once more.*world_size=1"):
-        redealt(inside, dispatches)
+    refused(r"Accelerate divides among the ranks once more.*world_size=1", redealt, inside, dispatches)
     assert sum(len(ids) for ids, _ in inside) == 24  # outside of it, it is as good as before
 
 

@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 
 import leat  # noqa: E402
 from leat.torch import StatefulDataLoader  # noqa: E402
+from support import refused  # noqa: E402
 
 EPOCHS = 3
 ROWS = 3
@@ -76,17 +77,17 @@ class Shuffled(torch.utils.data.IterableDataset):  # type: ignore[misc,name-defi
             yield x, dice()
 
 
-class WithState(torch.utils.data.IterableDataset):  # type: ignore[misc,name-defined]
-    """A dataset with a state, whose iterator is a generator; counts its epochs."""
+class Counting:
+    """Has a state: its place among items, which a generator gives, and how often it gave all of them."""
 
     def __init__(self) -> None:
         self.at, self.resume, self.epoch = 0, 0, 0
 
-    def __iter__(self) -> Iterator[Any]:
+    def walk(self, items: list[int]) -> Iterator[int]:
         self.at, self.resume = self.resume, 0
-        for x in of_worker(17)[self.at :]:
+        for x in items[self.at :]:
             self.at += 1
-            yield x, self.epoch
+            yield x
         self.at = 0
         self.epoch += 1
 
@@ -95,6 +96,12 @@ class WithState(torch.utils.data.IterableDataset):  # type: ignore[misc,name-def
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.resume, self.epoch = state["at"], state["epoch"]
+
+
+class WithState(Counting, torch.utils.data.IterableDataset):  # type: ignore[misc,name-defined]
+    def __iter__(self) -> Iterator[Any]:
+        for x in self.walk(of_worker(17)):
+            yield x, self.epoch
 
 
 class _IteratorWithState:
@@ -122,29 +129,14 @@ class IteratorWithState(torch.utils.data.IterableDataset):  # type: ignore[misc,
         return _IteratorWithState()
 
 
-class SamplerWithState(torch.utils.data.Sampler):  # type: ignore[misc,name-defined]
+class SamplerWithState(Counting, torch.utils.data.Sampler):  # type: ignore[misc,name-defined]
     """Every second epoch backwards."""
 
-    def __init__(self) -> None:
-        self.at, self.resume, self.epoch = 0, 0, 0
-
     def __iter__(self) -> Iterator[int]:
-        self.at, self.resume = self.resume, 0
-        order = list(range(11))[:: -1 if self.epoch % 2 else 1]
-        for i in order[self.at :]:
-            self.at += 1
-            yield i
-        self.at = 0
-        self.epoch += 1
+        yield from self.walk(list(range(11))[:: -1 if self.epoch % 2 else 1])
 
     def __len__(self) -> int:
         return 11
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"at": self.at, "epoch": self.epoch}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.resume, self.epoch = state["at"], state["epoch"]
 
 
 class Batches(torch.utils.data.Sampler):  # type: ignore[misc,name-defined]
@@ -246,8 +238,7 @@ def test_it_goes_on_after_any_batch(name: str, options: dict[str, Any]) -> None:
     for i in sorted({*range(0, len(states), step), *ends[:2]}):
         state, at, epoch = states[i]
         torch.manual_seed(99 + i)
-        other = make(name, options)
-        other.load_state_dict(state)
+        other = resumed(make(name, options), state)
         assert stored(other.state_dict()) == state
         rest = [[x for x in other] for _ in range(epoch, EPOCHS)]
         assert list(itertools.chain(*rest)) == every[at:], f"resumed after {at} batches, in epoch {epoch}"
@@ -268,6 +259,18 @@ def test_the_order_is_that_of_torch() -> None:
     )
 
 
+def begun(loader: Any) -> tuple[dict[str, Any], list[Any]]:
+    """A state after the first batch, and the batches after it."""
+    batches = iter(loader)
+    next(batches)
+    return loader.state_dict(), list(batches)
+
+
+def resumed(loader: Any, state: Any) -> Any:
+    loader.load_state_dict(state)
+    return loader
+
+
 def seed_program() -> None:
     torch.manual_seed(1)
     random.seed(1)
@@ -275,16 +278,15 @@ def seed_program() -> None:
 
 
 def test_the_random_numbers_of_the_program_are_left_alone() -> None:
-    loader = StatefulDataLoader(Items(), ROWS, sampler=torch.utils.data.RandomSampler(Items()))
-    batches = iter(loader)
-    next(batches)
-    state, rest = loader.state_dict(), [x.tolist() for x in batches]
-    other = StatefulDataLoader(Items(), ROWS, sampler=torch.utils.data.RandomSampler(Items()))
+    def loader() -> Any:
+        return StatefulDataLoader(Items(), ROWS, sampler=torch.utils.data.RandomSampler(Items()), collate_fn=list_of)
+
+    state, rest = begun(loader())
+    other = loader()
     seed_program()
     expected = dice()
     seed_program()
-    other.load_state_dict(state)
-    assert [x.tolist() for x in other] == rest
+    assert list(resumed(other, state)) == rest
     assert dice() == expected
 
 
@@ -297,34 +299,24 @@ def test_the_end_of_an_epoch_as_torchdata_has_it(workers: int) -> None:
     after = loader.state_dict()
     counts = []
     for state in (before, inside, after):
-        other = make("seeded", {"num_workers": workers})
-        other.load_state_dict(state)
+        other = resumed(make("seeded", {"num_workers": workers}), state)
         counts.append([len(list(other)), len(list(other))])
     assert counts == [[4, 4], [0, 4], [4, 4]]
 
 
 def test_a_load_after_a_state() -> None:
-    loader = make("augmented", {"num_workers": 2})
-    batches = iter(loader)
-    next(batches)
-    state, rest = loader.state_dict(), list(batches)
+    state, rest = begun(make("augmented", {"num_workers": 2}))
     other = make("augmented", {"num_workers": 2})
     assert other.state_dict()["step"] == 0  # begins an epoch
-    other.load_state_dict(state)
-    assert list(other) == rest
-    other.load_state_dict(state)  # while it has a finished epoch
-    assert list(other) == rest
-    other.load_state_dict({})
-    assert len(list(other)) == 4
+    assert list(resumed(other, state)) == rest
+    assert list(resumed(other, state)) == rest  # while it has a finished epoch
+    assert len(list(resumed(other, {}))) == 4
 
 
 def test_a_state_before_the_first_iter_has_its_order() -> None:
     loader = make("augmented", {"num_workers": 2})
     state = loader.state_dict()
-    every = list(loader)
-    other = make("augmented", {"num_workers": 2})
-    other.load_state_dict(state)
-    assert list(other) == every
+    assert list(loader) == list(resumed(make("augmented", {"num_workers": 2}), state))
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -356,8 +348,7 @@ def test_iter_of_a_dataset_is_called_once(workers: int) -> None:
     next(iter(loader))
     state = loader.state_dict()
     assert [x["dataset"]["calls"] for x in state["workers"]] == [1] * max(1, workers)
-    other = StatefulDataLoader(_Counted(), ROWS, num_workers=workers)
-    other.load_state_dict(state)
+    other = resumed(StatefulDataLoader(_Counted(), ROWS, num_workers=workers), state)
     next(iter(other))
     assert other.state_dict()["workers"][0]["dataset"]["calls"] == 1
 
@@ -399,18 +390,15 @@ def test_out_of_order_nothing_is_lost(kind: Any, tmp_path: Any) -> None:
     state = loader.state_dict()
     file.touch()
     other = StatefulDataLoader(kind(file), None, num_workers=2, in_order=False)
-    other.load_state_dict(state)
-    assert sorted(found + list(other)) == list(range(12))
+    assert sorted(found + list(resumed(other, state))) == list(range(12))
 
 
 def test_the_number_of_workers_may_change_without_a_state_of_their_own() -> None:
     loader = make("seeded", {"num_workers": 2})
-    batches = iter(loader)
-    next(batches)
-    state, rest = loader.state_dict(), [*batches, *loader]
+    state, rest = begun(loader)
+    rest += loader
     for workers in (0, 3):
-        other = make("seeded", {"num_workers": workers})
-        other.load_state_dict(state)
+        other = resumed(make("seeded", {"num_workers": workers}), state)
         assert [*other, *other] == rest
 
 
@@ -419,14 +407,11 @@ def test_other_states_are_refused() -> None:
     next(iter(loader))
     state = loader.state_dict()
     for wrong in ({"_snapshot": {}}, {"epoch": 3}, 7):
-        with pytest.raises(leat.InvalidArgument, match="end an epoch with it"):
-            loader.load_state_dict(wrong)
-    with pytest.raises(leat.InvalidArgument, match="num_workers was 0, here it is 2"):
-        make("items with state", {"num_workers": 2}).load_state_dict(state)
-    with pytest.raises(leat.InvalidArgument, match="batch_size was 3, here it is 4"):
-        StatefulDataLoader(CountedItems(), 4).load_state_dict(state)
-    with pytest.raises(leat.InvalidArgument, match="is_iterable was False, here it is True"):
-        make("iterable", {}).load_state_dict(state)
+        refused("end an epoch with it", loader.load_state_dict, wrong)
+    two = make("items with state", {"num_workers": 2})
+    refused("num_workers was 0, here it is 2", two.load_state_dict, state)
+    refused("batch_size was 3, here it is 4", StatefulDataLoader(CountedItems(), 4).load_state_dict, state)
+    refused("is_iterable was False, here it is True", make("iterable", {}).load_state_dict, state)
     assert loader.state_dict() == state
 
 
@@ -445,18 +430,14 @@ def test_an_order_that_cannot_be_repeated_is_refused() -> None:
     dataset = _Clock()
     loader = StatefulDataLoader(dataset, ROWS)
     next(iter(loader))
-    other = StatefulDataLoader(dataset, ROWS)
-    other.load_state_dict(loader.state_dict())
     with pytest.raises(leat.Error, match="other samples than before in its first 1 batches"):
-        iter(other)
+        iter(resumed(StatefulDataLoader(dataset, ROWS), loader.state_dict()))
     order = list(range(11))
     loader = StatefulDataLoader(Items(), ROWS, sampler=order)
     next(iter(loader))
     order.reverse()
-    other = StatefulDataLoader(Items(), ROWS, sampler=order)
-    other.load_state_dict(loader.state_dict())
     with pytest.raises(leat.Error, match="sampler drew other samples"):
-        iter(other)
+        iter(resumed(StatefulDataLoader(Items(), ROWS, sampler=order), loader.state_dict()))
 
 
 class _Broken(torch.utils.data.Dataset):  # type: ignore[misc,name-defined]
@@ -477,9 +458,7 @@ def test_errors_come_out_and_count_as_batches(workers: int) -> None:
         next(batches)
     state = loader.state_dict()
     assert list(batches) == [3, 4, 5]
-    other = StatefulDataLoader(_Broken(), None, num_workers=workers)
-    other.load_state_dict(state)
-    assert list(other) == [3, 4, 5]
+    assert list(resumed(StatefulDataLoader(_Broken(), None, num_workers=workers), state)) == [3, 4, 5]
 
 
 class _BrokenCounted(CountedItems):
@@ -492,10 +471,10 @@ class _BrokenCounted(CountedItems):
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_state_after_an_error_has_what_the_error_left_behind(workers: int) -> None:
-    def rest_of(batches: Iterator[Any]) -> list[Any]:
-        return [list_of(x) for x in batches]
+    def made() -> Any:
+        return StatefulDataLoader(_BrokenCounted(), None, num_workers=workers, collate_fn=list_of)
 
-    batches = iter(loader := StatefulDataLoader(_BrokenCounted(), None, num_workers=workers, collate_fn=list_of))
+    batches = iter(loader := made())
     for _ in range(3):
         next(batches)
     with pytest.raises(ValueError, match="the fourth"):
@@ -503,11 +482,9 @@ def test_a_state_after_an_error_has_what_the_error_left_behind(workers: int) -> 
     states = [loader.state_dict()]
     first = next(batches)
     states.append(loader.state_dict())
-    rest = rest_of(batches)
+    rest = list(batches)
     for state, expected in zip(states, ([first, *rest], rest), strict=True):
-        other = StatefulDataLoader(_BrokenCounted(), None, num_workers=workers, collate_fn=list_of)
-        other.load_state_dict(state)
-        assert rest_of(iter(other)) == expected
+        assert list(resumed(made(), state)) == expected
 
 
 def fail(_: int) -> None:
@@ -529,24 +506,17 @@ def test_two_iterators() -> None:
     first = iter(loader)
     next(first)
     second = iter(loader)
-    with pytest.raises(leat.InvalidArgument, match="another one was begun"):
-        next(first)
+    refused("another one was begun", next, first)
     assert len(list(second)) == 4
 
 
 def test_datapipes_are_refused() -> None:
     from torch.utils.data.datapipes.iter import IterableWrapper
 
-    with pytest.raises(leat.InvalidArgument, match=r"leat\.torch\.wrap"):
-        StatefulDataLoader(IterableWrapper([1, 2]))
+    refused(r"leat\.torch\.wrap", StatefulDataLoader, IterableWrapper([1, 2]))
 
 
 def test_spawned_workers() -> None:
     options = {"num_workers": 2, "multiprocessing_context": "spawn"}
-    loader = make("augmented", options)
-    batches = iter(loader)
-    next(batches)
-    state, rest = loader.state_dict(), list(batches)
-    other = make("augmented", options)
-    other.load_state_dict(state)
-    assert list(other) == rest
+    state, rest = begun(make("augmented", options))
+    assert list(resumed(make("augmented", options), state)) == rest

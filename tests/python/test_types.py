@@ -93,10 +93,8 @@ def test_the_package_is_strict(cache: str) -> None:
 
 
 def test_the_stub_is_the_module() -> None:
-    found = [x for x in run("mypy.stubtest", "--concise", "leat._leat").splitlines() if not OF_NANOBIND.search(x)]
-    assert found == []
+    assert [x for x in run("mypy.stubtest", "--concise", "leat._leat").splitlines() if not OF_NANOBIND.search(x)] == []
 
 
 def test_arguments_have_names() -> None:
-    stub = (PACKAGE / "_leat.pyi").read_text()
-    assert re.findall(r"def (?!__)\w+\([^)]*\barg\d*\b", stub) == []
+    assert re.findall(r"def (?!__)\w+\([^)]*\barg\d*\b", (PACKAGE / "_leat.pyi").read_text()) == []

@@ -54,15 +54,21 @@ def test_no_call_shows_the_signatures_of_cpp() -> None:
         (lambda: leat.Loader(DATA, bad_samples="ignore"), '"fail", "substitute" or "mask"; here it is "substitute"'),
         (lambda: leat.Loader(DATA, workers=-1), "workers=-1; needed: a whole number of at least 0"),
         (lambda: leat.count(8).batch(8, drop_last=True), 'Pipeline.batch() has no argument drop_last=: data.batch(32, end='),
+        (lambda: leat.count(8).batch(8, size=3), "Pipeline.batch() has no argument size=: "),
         (lambda: leat.count(8).batch(8, end="pad"), '"automatic", "drop", "mask" or "cycle"; here it is "mask", whose'),
         (lambda: leat.count(8).batch("10"), "Pipeline.batch() was given rows='10'; needed: int, not a str"),
         (lambda: leat.count(8).batch(), "Pipeline.batch() was called without rows: int"),
+        (lambda: leat.count(8).shuffle(kind="half"), "Pipeline.shuffle() was given kind='half'; needed: "),
         (lambda: leat.count(8).shuffle(7), "takes: none; by name: seed=, kind=, window="),
         (lambda: leat.count(8).shuffle(sed=7), "seed= is meant?"),
         (lambda: leat.count(8).map("m@1"), "Pipeline.map() was called without function"),
         (lambda: leat.count(8).map(lambda s: None), "Pipeline.map() was given stage=<function"),
         (lambda: leat.count(8).map("m@1", print, procesess=2), "processes= is meant?"),
         (lambda: leat.count(8).map("m@1", 3), "function=3; needed: collections.abc.Callable"),
+        (lambda: leat.count("many"), "count() was given records='many'; needed: int, not a str"),
+        (lambda: leat.OrderPreview("count(4)"), "='count(4)'; needed: Pipeline, not a str"),
+        (lambda: leat.indexed_sources("count(4)"), "indexed_sources() was given pipeline='count(4)'; needed: Pipeline"),
+        (lambda: leat.open_unit("count(4)"), "open_unit() was "),
         (lambda: leat.count(-1), "count() was given records=-1; needed: a whole number of at least 0"),
         (lambda: leat.raw_records("x", "f31"), "raw_records() was given dtype='f31'; needed: the name of an element type"),
         (lambda: leat.tar_shards(3), "tar_shards() was given pattern=3; needed:"),
@@ -82,7 +88,7 @@ def test_calls_that_need_conversions_are_not_taken_for_wrong_ones() -> None:
     assert leat.count(8).sample(1) == leat.count(8).sample(1.0)
     assert leat.key_hash(keep=50).parameters == leat.key_hash(50, 0).parameters
     assert leat.random_erasing(value=(0, 0, 0)).name == "random_erasing"
-    assert leat.Loader(DATA, stuck_after=5).next() is not None
+    next(leat.Loader(DATA, stuck_after=5))
 
 
 def test_signatures_and_help_of_classes() -> None:

@@ -24,8 +24,7 @@ def indexed() -> leat.Pipeline:
 
 
 def stateful() -> leat.Pipeline:
-    kept = leat.count(SAMPLES, 4).filter("most@1", _most)
-    return kept.shuffle_buffer(48, seed=2).batch(ROWS, end="mask")
+    return leat.count(SAMPLES, 4).filter("most@1", _most).shuffle_buffer(48, seed=2).batch(ROWS, end="mask")
 
 
 DATA: dict[str, Callable[[], leat.Pipeline]] = {"indexed": indexed, "stateful": stateful}
@@ -33,8 +32,9 @@ DATA: dict[str, Callable[[], leat.Pipeline]] = {"indexed": indexed, "stateful": 
 Digest = tuple[int, int, str]
 
 
-def due(name: str, epochs: int) -> list[Digest]:
-    return [(x.epoch, x.step, str(x.digest)) for e in range(epochs) for x in leat.OrderPreview(DATA[name](), epoch=e)]
+def due(of: str | leat.Pipeline, epochs: int) -> list[Digest]:
+    data = DATA[of]() if isinstance(of, str) else of
+    return [(x.epoch, x.step, str(x.digest)) for e in range(epochs) for x in leat.OrderPreview(data, epoch=e)]
 
 
 def seen(batch: Any) -> Digest:
@@ -67,8 +67,7 @@ def _rank(what: Callable[..., Any], rank: int, world_size: int, directory: str, 
     torch.distributed.init_process_group(
         "gloo", store=store, rank=rank, world_size=world_size, timeout=datetime.timedelta(seconds=SECONDS)
     )
-    found = what(*arguments)
-    Path(directory, f"found-{rank}").write_bytes(pickle.dumps(found))
+    Path(directory, f"found-{rank}").write_bytes(pickle.dumps(what(*arguments)))
     store.set(f"done-{rank}", "")  # not a barrier: a test may have broken the group on purpose
     store.wait([f"done-{i}" for i in range(world_size)], datetime.timedelta(seconds=SECONDS))
     torch.distributed.destroy_process_group()  # without this a thread of gloo aborts one process in a hundred at its end

@@ -54,21 +54,18 @@ enum class call : std::uint8_t {
   malloc
 };
 
-struct named_call {
+template <class T>
+struct named {
   const char* name;
-  call what;
+  T value;
 };
-constexpr named_call calls[] = {
+constexpr named<call> calls[] = {
     {"open", call::open},    {"read", call::read},   {"pread", call::pread},
     {"write", call::write},  {"fsync", call::fsync}, {"rename", call::rename},
     {"mmap", call::mmap},    {"poll", call::poll},   {"pthread_create", call::pthread_create},
     {"malloc", call::malloc}};
 
-struct named_code {
-  const char* name;
-  int code;
-};
-constexpr named_code codes[] = {{"EINTR", EINTR},   {"ENOSPC", ENOSPC}, {"EIO", EIO},
+constexpr named<int> codes[] = {{"EINTR", EINTR},   {"ENOSPC", ENOSPC}, {"EIO", EIO},
                                 {"EMFILE", EMFILE}, {"ENFILE", ENFILE}, {"ENOMEM", ENOMEM},
                                 {"EAGAIN", EAGAIN}, {"EACCES", EACCES}, {"EROFS", EROFS}};
 
@@ -101,11 +98,11 @@ __attribute__((constructor)) void read_settings() {
   settings x;
   for (const auto& known : calls)
     if (std::strcmp(what, known.name) == 0)
-      x.what = known.what;
+      x.what = known.value;
   const auto* code = std::getenv("LEAT_FAIL_ERRNO");
   for (const auto& known : codes)
     if (code && std::strcmp(code, known.name) == 0)
-      x.code = known.code;
+      x.code = known.value;
   x.at = number_of("LEAT_FAIL_AT", 0);
   x.times = number_of("LEAT_FAIL_TIMES", 1);
   x.every = number_of("LEAT_FAIL_EVERY", 0);
@@ -149,6 +146,11 @@ bool fails(call what, const char* path = nullptr) {
   return true;
 }
 
+/// For the other ways to open, which LEAT_FAIL_EVERY leaves alone.
+bool fails_to_open(const char* path) {
+  return asked.every == 0 && fails(call::open, path);
+}
+
 bool fails_for(std::size_t bytes) {
   if (asked.what != call::malloc || bytes < asked.size || !fails(call::malloc))
     return false;
@@ -169,7 +171,23 @@ int mode_in(int flags, va_list more) {
 
 } // namespace
 
-#define LEAT_REAL(name) static const auto real_##name = real(&::name, #name)
+/// A function that fails where `fails` says so, and is otherwise libc's.
+#define LEAT_CALL(result, name, parameters, arguments, fails, failure)                             \
+  result name parameters {                                                                         \
+    static const auto behind = real(&::name, #name);                                               \
+    return fails ? failure : behind arguments;                                                     \
+  }
+
+/// A function that opens a file, whose last parameter is there if the flags say so.
+#define LEAT_OPEN_CALL(name, parameters, arguments, fails)                                         \
+  int name parameters {                                                                            \
+    va_list more;                                                                                  \
+    va_start(more, flags);                                                                         \
+    const int mode = mode_in(flags, more);                                                         \
+    va_end(more);                                                                                  \
+    static const auto behind = real(&::name, #name);                                               \
+    return fails ? -1 : behind arguments;                                                          \
+  }
 
 extern "C" {
 
@@ -178,147 +196,64 @@ void* __libc_calloc(std::size_t n, std::size_t bytes);
 void* __libc_realloc(void* at, std::size_t bytes);
 void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 
+// It takes these for expressions.
+// clang-format off
+
 // -- files
 
-int open(const char* path, int flags, ...) {
-  va_list more;
-  va_start(more, flags);
-  const int mode = mode_in(flags, more);
-  va_end(more);
-  LEAT_REAL(open);
-  return fails(call::open, path) ? -1 : real_open(path, flags, mode);
-}
+LEAT_OPEN_CALL(open, (const char* path, int flags, ...), (path, flags, mode),
+               fails(call::open, path))
+LEAT_OPEN_CALL(open64, (const char* path, int flags, ...), (path, flags, mode),
+               fails(call::open, path))
+LEAT_OPEN_CALL(openat, (int folder, const char* path, int flags, ...), (folder, path, flags, mode),
+               fails_to_open(path))
+LEAT_OPEN_CALL(openat64, (int folder, const char* path, int flags, ...),
+               (folder, path, flags, mode), fails_to_open(path))
+LEAT_CALL(FILE*, fopen, (const char* path, const char* mode), (path, mode), fails_to_open(path),
+          nullptr)
+LEAT_CALL(FILE*, fopen64, (const char* path, const char* mode), (path, mode), fails_to_open(path),
+          nullptr)
+LEAT_CALL(int, mkostemp, (char* path, int flags), (path, flags), fails(call::open, path), -1)
+LEAT_CALL(DIR*, opendir, (const char* path), (path), fails_to_open(path), nullptr)
 
-int open64(const char* path, int flags, ...) {
-  va_list more;
-  va_start(more, flags);
-  const int mode = mode_in(flags, more);
-  va_end(more);
-  LEAT_REAL(open64);
-  return fails(call::open, path) ? -1 : real_open64(path, flags, mode);
-}
-
-int openat(int directory, const char* path, int flags, ...) {
-  va_list more;
-  va_start(more, flags);
-  const int mode = mode_in(flags, more);
-  va_end(more);
-  LEAT_REAL(openat);
-  return asked.every == 0 && fails(call::open, path) ? -1
-                                                     : real_openat(directory, path, flags, mode);
-}
-
-int openat64(int directory, const char* path, int flags, ...) {
-  va_list more;
-  va_start(more, flags);
-  const int mode = mode_in(flags, more);
-  va_end(more);
-  LEAT_REAL(openat64);
-  return asked.every == 0 && fails(call::open, path) ? -1
-                                                     : real_openat64(directory, path, flags, mode);
-}
-
-FILE* fopen(const char* path, const char* mode) {
-  LEAT_REAL(fopen);
-  return asked.every == 0 && fails(call::open, path) ? nullptr : real_fopen(path, mode);
-}
-
-FILE* fopen64(const char* path, const char* mode) {
-  LEAT_REAL(fopen64);
-  return asked.every == 0 && fails(call::open, path) ? nullptr : real_fopen64(path, mode);
-}
-
-int mkostemp(char* path, int flags) {
-  LEAT_REAL(mkostemp);
-  return fails(call::open, path) ? -1 : real_mkostemp(path, flags);
-}
-
-DIR* opendir(const char* path) {
-  LEAT_REAL(opendir);
-  return asked.every == 0 && fails(call::open, path) ? nullptr : real_opendir(path);
-}
-
-ssize_t read(int file, void* into, std::size_t bytes) {
-  LEAT_REAL(read);
-  return fails(call::read) ? -1 : real_read(file, into, bytes);
-}
-
-ssize_t pread(int file, void* into, std::size_t bytes, off_t offset) {
-  LEAT_REAL(pread);
-  return fails(call::pread) ? -1 : real_pread(file, into, bytes, offset);
-}
-
-ssize_t pread64(int file, void* into, std::size_t bytes, off64_t offset) {
-  LEAT_REAL(pread64);
-  return fails(call::pread) ? -1 : real_pread64(file, into, bytes, offset);
-}
-
-ssize_t write(int file, const void* from, std::size_t bytes) {
-  LEAT_REAL(write);
-  return fails(call::write) ? -1 : real_write(file, from, bytes);
-}
-
-ssize_t writev(int file, const iovec* parts, int n) {
-  LEAT_REAL(writev);
-  return fails(call::write) ? -1 : real_writev(file, parts, n);
-}
-
-ssize_t pwrite(int file, const void* from, std::size_t bytes, off_t offset) {
-  LEAT_REAL(pwrite);
-  return fails(call::write) ? -1 : real_pwrite(file, from, bytes, offset);
-}
-
-ssize_t pwrite64(int file, const void* from, std::size_t bytes, off64_t offset) {
-  LEAT_REAL(pwrite64);
-  return fails(call::write) ? -1 : real_pwrite64(file, from, bytes, offset);
-}
-
-ssize_t splice(int from, off64_t* from_offset, int to, off64_t* to_offset, std::size_t bytes,
-               unsigned flags) {
-  LEAT_REAL(splice);
-  return fails(call::write) ? -1 : real_splice(from, from_offset, to, to_offset, bytes, flags);
-}
-
-int fsync(int file) {
-  LEAT_REAL(fsync);
-  return fails(call::fsync) ? -1 : real_fsync(file);
-}
-
-int fdatasync(int file) {
-  LEAT_REAL(fdatasync);
-  return fails(call::fsync) ? -1 : real_fdatasync(file);
-}
-
-int rename(const char* from, const char* to) noexcept {
-  LEAT_REAL(rename);
-  return fails(call::rename, to) ? -1 : real_rename(from, to);
-}
-
-int poll(pollfd* files, nfds_t n, int timeout) {
-  LEAT_REAL(poll);
-  return fails(call::poll) ? -1 : real_poll(files, n, timeout);
-}
+LEAT_CALL(ssize_t, read, (int file, void* into, std::size_t bytes), (file, into, bytes),
+          fails(call::read), -1)
+LEAT_CALL(ssize_t, pread, (int file, void* into, std::size_t bytes, off_t offset),
+          (file, into, bytes, offset), fails(call::pread), -1)
+LEAT_CALL(ssize_t, pread64, (int file, void* into, std::size_t bytes, off64_t offset),
+          (file, into, bytes, offset), fails(call::pread), -1)
+LEAT_CALL(ssize_t, write, (int file, const void* from, std::size_t bytes), (file, from, bytes),
+          fails(call::write), -1)
+LEAT_CALL(ssize_t, writev, (int file, const iovec* parts, int n), (file, parts, n),
+          fails(call::write), -1)
+LEAT_CALL(ssize_t, pwrite, (int file, const void* from, std::size_t bytes, off_t offset),
+          (file, from, bytes, offset), fails(call::write), -1)
+LEAT_CALL(ssize_t, pwrite64, (int file, const void* from, std::size_t bytes, off64_t offset),
+          (file, from, bytes, offset), fails(call::write), -1)
+LEAT_CALL(ssize_t, splice,
+          (int from, off64_t* from_at, int to, off64_t* to_at, std::size_t bytes, unsigned flags),
+          (from, from_at, to, to_at, bytes, flags), fails(call::write), -1)
+LEAT_CALL(int, fsync, (int file), (file), fails(call::fsync), -1)
+LEAT_CALL(int, fdatasync, (int file), (file), fails(call::fsync), -1)
+LEAT_CALL(int, rename, (const char* from, const char* to) noexcept, (from, to),
+          fails(call::rename, to), -1)
+LEAT_CALL(int, poll, (pollfd* files, nfds_t n, int timeout), (files, n, timeout),
+          fails(call::poll), -1)
 
 // -- threads and memory
 
-int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*begin)(void*),
-                   void* argument) noexcept {
-  LEAT_REAL(pthread_create);
-  return fails(call::pthread_create) ? asked.code
-                                     : real_pthread_create(thread, attributes, begin, argument);
-}
+LEAT_CALL(int, pthread_create,
+          (pthread_t* thread, const pthread_attr_t* how, void* (*begin)(void*), void* x) noexcept,
+          (thread, how, begin, x), fails(call::pthread_create), asked.code)
+LEAT_CALL(void*, mmap,
+          (void* at, std::size_t bytes, int protection, int flags, int file, off_t offset) noexcept,
+          (at, bytes, protection, flags, file, offset), fails(call::mmap), MAP_FAILED)
+LEAT_CALL(void*, mmap64,
+          (void* at, std::size_t bytes, int protection, int flags, int file,
+           off64_t offset) noexcept,
+          (at, bytes, protection, flags, file, offset), fails(call::mmap), MAP_FAILED)
 
-void* mmap(void* at, std::size_t bytes, int protection, int flags, int file,
-           off_t offset) noexcept {
-  LEAT_REAL(mmap);
-  return fails(call::mmap) ? MAP_FAILED : real_mmap(at, bytes, protection, flags, file, offset);
-}
-
-void* mmap64(void* at, std::size_t bytes, int protection, int flags, int file,
-             off64_t offset) noexcept {
-  LEAT_REAL(mmap64);
-  return fails(call::mmap) ? MAP_FAILED : real_mmap64(at, bytes, protection, flags, file, offset);
-}
+// clang-format on
 
 // libc's own names: asking for the next function of a name may itself ask for memory.
 

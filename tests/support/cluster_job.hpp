@@ -4,7 +4,19 @@
 #include "tests/support/coordinator_process.hpp"
 #include "tests/support/places.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 // Jobs of several processes. By their logs and digests: what the ranks have handed over in the end
 // is what a single process would hand over.
@@ -13,17 +25,10 @@ namespace leat::test {
 
 /// The sum of the digests that the ranks report.
 inline std::string sum_of(const std::vector<std::string>& digests) {
-  std::uint64_t high = 0;
-  std::uint64_t low = 0;
-  for (const auto& x : digests) {
-    const auto more = std::stoull(x.substr(16), nullptr, 16);
-    low += more;
-    high += std::stoull(x.substr(0, 16), nullptr, 16) + (low < more ? 1 : 0);
-  }
-  std::array<char, 33> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx%016llx",
-                static_cast<unsigned long long>(high), static_cast<unsigned long long>(low));
-  return digits.data();
+  hash_sum sum;
+  for (const auto& x : digests)
+    sum.add(std::stoull(x.substr(0, 16), nullptr, 16), std::stoull(x.substr(16), nullptr, 16));
+  return sum.text();
 }
 
 /// The ranks of one job, each in a process of its own, or in several, one after another. All

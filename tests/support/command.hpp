@@ -70,8 +70,11 @@ class hash_sum {
 public:
   hash_sum& add(const std::string& bytes) {
     const auto hash = XXH3_128bits(bytes.data(), bytes.size());
-    low_ += hash.low64;
-    high_ += hash.high64 + (low_ < hash.low64 ? 1 : 0);
+    return add(hash.high64, hash.low64);
+  }
+  hash_sum& add(std::uint64_t high, std::uint64_t low) {
+    low_ += low;
+    high_ += high + (low_ < low ? 1 : 0);
     return *this;
   }
   std::string text() const {

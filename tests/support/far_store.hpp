@@ -98,42 +98,27 @@ private:
     explicit network(settings x)
         : how_(std::move(x)), random_(how_.seed), thread_([this] { run(); }) {}
     ~network() {
-      {
-        const std::lock_guard lock{mutex_};
-        ending_ = true;
-      }
-      changed_.notify_all();
+      change([this] { ending_ = true; });
       thread_.join();
     }
     network(const network&) = delete;
     network& operator=(const network&) = delete;
 
     void ask(const std::shared_ptr<request>& x, const std::stop_token& stop) {
-      {
-        const std::lock_guard lock{mutex_};
+      change([&] {
         x->number = next_++;
         asked_.push_back(x);
-      }
-      changed_.notify_all();
+      });
       if (!stop.stop_possible())
         return;
       // Without the lock, as the callback may run at once. The request may have ended by then.
       x->on_stop.emplace(stop, [this, weak = std::weak_ptr<request>(x)] {
-        if (const auto which = weak.lock()) {
-          {
-            const std::lock_guard lock{mutex_};
-            which->stopped = true;
-          }
-          changed_.notify_all();
-        }
+        if (const auto which = weak.lock())
+          change([&] { which->stopped = true; });
       });
     }
     void allow(std::uint64_t reads) {
-      {
-        const std::lock_guard lock{mutex_};
-        allowed_ = reads;
-      }
-      changed_.notify_all();
+      change([&] { allowed_ = reads; });
     }
     void wait_for_reads(std::size_t n) {
       std::unique_lock lock{mutex_};
@@ -145,6 +130,15 @@ private:
     }
 
   private:
+    template <class Function>
+    void change(Function how) {
+      {
+        const std::lock_guard lock{mutex_};
+        how();
+      }
+      changed_.notify_all();
+    }
+
     void run() {
       std::unique_lock lock{mutex_};
       for (;;) {

@@ -1,53 +1,25 @@
 #pragma once
 
-#include "runtime/base/threads/mutex.hpp"
 #include "tests/support/job.hpp"
 #include "tests/support/standard.hpp"
 
 #include <leat/leat.hpp>
 
+#include "tools/leat/rank_meeting.hpp"
+
 namespace leat {
 
 /// An all-gather among threads, like MPI_Allgather among processes.
-class all_gather {
+class all_gather : command::rank_meeting {
 public:
-  explicit all_gather(std::uint64_t ranks) : said_(ranks) {}
+  using rank_meeting::rank_meeting;
 
   /// Throws `errc::worker_lost` if a rank has left.
   std::vector<epoch_agreement> operator()(std::uint64_t rank, const epoch_agreement& mine) {
-    mutex_lock lock{mutex_};
-    said_[rank] = mine;
-    const auto meeting = meeting_;
-    if (++present_ == said_.size()) {
-      all_ = said_;
-      present_ = 0;
-      ++meeting_;
-      changed_.notify_all();
-      return all_;
-    }
-    while (meeting_ == meeting && !has_left_)
-      changed_.wait(mutex_);
-    // The next meeting cannot end before this rank has come to it, so `all_` is still of this one.
-    if (meeting_ == meeting)
-      throw error(errc::worker_lost, {.stage = "all_gather", .got = "a rank that has left"});
-    return all_;
+    return gather(rank, mine);
   }
-
   /// Records that a rank has failed and will not come any more; as a process it would have ended.
-  void leave() {
-    mutex_lock lock{mutex_};
-    has_left_ = true;
-    changed_.notify_all();
-  }
-
-private:
-  mutex mutex_;
-  condition_variable changed_;
-  std::vector<epoch_agreement> said_ LEAT_GUARDED_BY(mutex_);
-  std::vector<epoch_agreement> all_ LEAT_GUARDED_BY(mutex_);
-  std::uint64_t present_ LEAT_GUARDED_BY(mutex_) = 0;
-  std::uint64_t meeting_ LEAT_GUARDED_BY(mutex_) = 0;
-  bool has_left_ LEAT_GUARDED_BY(mutex_) = false;
+  void leave() { break_up(); }
 };
 
 /// What one rank received.
@@ -56,6 +28,8 @@ struct rank_run {
   /// After each step: batch::snapshot() and batch::end_of_epoch().
   std::vector<std::string> states;
   std::vector<bool> ends;
+  /// In each step: rows that are invalid because their samples are bad.
+  std::vector<std::size_t> bad_rows;
   /// How often the ranks agreed.
   std::size_t agreements = 0;
   std::optional<error> failure;
@@ -91,6 +65,7 @@ run_ranks(const pipeline& data, loader_options options, std::uint64_t world_size
         append(result.steps, *batch);
         result.states.push_back(batch->snapshot());
         result.ends.push_back(batch->end_of_epoch());
+        result.bad_rows.push_back(batch->bad().size());
       }
     } catch (const error& problem) {
       result.failure = problem;

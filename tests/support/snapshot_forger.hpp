@@ -2,6 +2,7 @@
 
 #include "runtime/base/xxh3.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -198,10 +199,8 @@ private:
   static void add_zeros(node& x) {
     for (const auto& known : fields())
       if (known.message == x.what && known.what == shape::number) {
-        bool found = false;
-        for (const auto& part : x.parts)
-          found = found || part.field == known.field;
-        if (!found)
+        if (std::none_of(x.parts.begin(), x.parts.end(),
+                         [&](const auto& part) { return part.field == known.field; }))
           x.parts.push_back({.what = known.what, .field = known.field});
       }
   }
@@ -342,25 +341,12 @@ private:
   }
 
   static std::uint64_t other_number(std::uint64_t x, std::mt19937_64& random) {
-    const std::uint64_t special[] = {0,
-                                     1,
-                                     x - 1,
-                                     x + 1,
-                                     2 * x,
-                                     x + 24,
-                                     127,
-                                     128,
-                                     255,
-                                     65536,
-                                     0x7fffffff,
-                                     0xffffffff,
-                                     std::uint64_t{1} << 32,
-                                     std::uint64_t{1} << 53,
-                                     std::uint64_t{1} << 62,
-                                     (std::uint64_t{1} << 63) - 1,
-                                     std::uint64_t{1} << 63,
-                                     ~std::uint64_t{0} - 1,
-                                     ~std::uint64_t{0}};
+    constexpr std::uint64_t one = 1;
+    const std::uint64_t special[] = {
+        0,         1,         x - 1,     x + 1,           2 * x,      x + 24,
+        127,       128,       255,       65536,           0x7fffffff, 0xffffffff,
+        one << 32, one << 53, one << 62, (one << 63) - 1, one << 63,  UINT64_MAX - 1,
+        UINT64_MAX};
     if (random() % 2 == 0)
       return special[random() % std::size(special)];
     return random() >> (random() % 64);

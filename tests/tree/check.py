@@ -202,8 +202,7 @@ def bare_openings(files):
 def large_types(files):
     for path in files:
         if path.endswith(".hpp"):
-            text = (ROOT / path).read_text()
-            yield from (f"{path}: {x}" for x in large_classes(text, MOST_FUNCTIONS, MOST_FIELDS))
+            yield from (f"{path}: {x}" for x in large_classes((ROOT / path).read_text(), MOST_FUNCTIONS, MOST_FIELDS))
     large = [x for x in files if x.endswith(".hpp") and reasons((ROOT / x).read_text())]
     if len(large) > MOST_REASONS:
         yield f"{len(large)} headers have classes that say why they are large, at most {MOST_REASONS}: {', '.join(large)}"

@@ -30,8 +30,7 @@ def drawn(names: set[str], most: int) -> set[str]:
 def changed(commits: int) -> set[str]:
     """Files of the last commits, and the sources of their headers."""
     command = ["git", "log", f"-{commits}", "--name-only", "--format="]
-    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    files = set(told.stdout.split())
+    files = set(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
     return files | {re.sub(r"\.hpp$", ".cpp", x) for x in files}
 
 

@@ -7,19 +7,7 @@ from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.data_node import DataNode
 from nvidia.dali.pipeline import Pipeline
 
-from contenders.protocol import (
-    BATCH,
-    DEVIATION,
-    MEAN,
-    RATIO,
-    RESIZE,
-    SCALE,
-    SIZE,
-    Channel,
-    Job,
-    measure,
-    read_job,
-)
+from contenders.protocol import BATCH, DEVIATION, MEAN, RATIO, RESIZE, SCALE, SIZE, Channel, Job, measure, read_job
 
 READ_AHEAD = 256
 
@@ -27,9 +15,7 @@ READ_AHEAD = 256
 def read(job: Job) -> tuple[DataNode, DataNode]:
     common = {"random_shuffle": True, "initial_fill": READ_AHEAD, "name": "reader"}
     if job.variant == "shards":
-        return fn.readers.webdataset(
-            paths=job.shards, ext=["jpg", "cls"], missing_component_behavior="error", **common
-        )
+        return fn.readers.webdataset(paths=job.shards, ext=["jpg", "cls"], missing_component_behavior="error", **common)
     paths, labels = zip(*job.files(), strict=True)
     return fn.readers.file(files=list(paths), labels=list(labels), **common)
 
@@ -46,11 +32,7 @@ def transformed(jpegs: DataNode, transform: str) -> DataNode:
         images = fn.resize(images, resize_shorter=RESIZE, antialias=True)
         return fn.crop_mirror_normalize(images, crop=(SIZE, SIZE), rounding="truncate", **factor)
     crops = fn.decoders.image_random_crop(
-        jpegs,
-        random_area=list(SCALE),
-        random_aspect_ratio=list(RATIO),
-        num_attempts=10,
-        adjust_orientation=False,
+        jpegs, random_area=list(SCALE), random_aspect_ratio=list(RATIO), num_attempts=10, adjust_orientation=False
     )
     images = fn.resize(crops, size=(SIZE, SIZE), antialias=True)
     return fn.crop_mirror_normalize(images, mirror=fn.random.coin_flip(), **factor)
@@ -71,9 +53,7 @@ def epoch(pipeline: Pipeline, batches: int) -> Iterator[np.ndarray]:
 
 def main() -> None:
     channel, job = Channel(), read_job()
-    pipeline = images_and_labels(
-        job, batch_size=BATCH, num_threads=job.workers, device_id=None, seed=7
-    )
+    pipeline = images_and_labels(job, batch_size=BATCH, num_threads=job.workers, device_id=None, seed=7)
     pipeline.build()
     measure(job, channel, lambda: epoch(pipeline, job.batches))
 

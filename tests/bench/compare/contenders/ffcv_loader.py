@@ -4,30 +4,14 @@ from pathlib import Path
 
 import numpy as np
 from ffcv.fields import IntField, RGBImageField, rgb_image
-from ffcv.fields.decoders import (
-    CenterCropRGBImageDecoder,
-    IntDecoder,
-    RandomResizedCropRGBImageDecoder,
-)
+from ffcv.fields.decoders import CenterCropRGBImageDecoder, IntDecoder, RandomResizedCropRGBImageDecoder
 from ffcv.loader import Loader, OrderOption
 from ffcv.pipeline.operation import Operation
 from ffcv.transforms import NormalizeImage, RandomHorizontalFlip, ToTensor, ToTorchImage
 from ffcv.writer import DatasetWriter
 from PIL import Image
 
-from contenders.protocol import (
-    BATCH,
-    DEVIATION,
-    MEAN,
-    RATIO,
-    RESIZE,
-    SCALE,
-    SIZE,
-    Channel,
-    Job,
-    measure,
-    read_job,
-)
+from contenders.protocol import BATCH, DEVIATION, MEAN, RATIO, RESIZE, SCALE, SIZE, Channel, Job, measure, read_job
 
 
 class JpegPixels(np.ndarray):
@@ -65,11 +49,7 @@ def write(job: Job, path: Path) -> None:
 
 
 def image_operations(transform: str) -> list[Operation]:
-    last = [
-        NormalizeImage(255 * np.array(MEAN), 255 * np.array(DEVIATION), np.float32),
-        ToTensor(),
-        ToTorchImage(),
-    ]
+    last = [NormalizeImage(255 * np.array(MEAN), 255 * np.array(DEVIATION), np.float32), ToTensor(), ToTorchImage()]
     if transform == "eval":
         return [CenterCropRGBImageDecoder((SIZE, SIZE), SIZE / RESIZE), *last]
     crop = RandomResizedCropRGBImageDecoder((SIZE, SIZE), SCALE, RATIO)

@@ -22,15 +22,8 @@ class Epochs:
 
     def __call__(self) -> Iterator[np.ndarray]:
         # Batched before threads are used, so that a thread makes a whole batch.
-        batches = (
-            grain.MapDataset.source(self._files)
-            .shuffle(seed=next(self._seeds))
-            .map(self._load)
-            .batch(BATCH)
-        )
-        options = grain.ReadOptions(
-            num_threads=self._job.workers, prefetch_buffer_size=2 * self._job.workers
-        )
+        batches = grain.MapDataset.source(self._files).shuffle(seed=next(self._seeds)).map(self._load).batch(BATCH)
+        options = grain.ReadOptions(num_threads=self._job.workers, prefetch_buffer_size=2 * self._job.workers)
         return (images for images, _ in batches.to_iter_dataset(options))
 
     def _load(self, file: tuple[str, int]) -> tuple[np.ndarray, int]:

@@ -23,12 +23,7 @@ DALI_DIFFERS = (
 )
 
 CONTENDERS = (
-    Contender(
-        "leat",
-        "leat",
-        "leat_command",
-        differs=LEAT_DIFFERS,
-    ),
+    Contender("leat", "leat", "leat_command", differs=LEAT_DIFFERS),
     Contender(
         "leat-rows",
         "leat with its row index",
@@ -36,29 +31,9 @@ CONTENDERS = (
         "rows",
         differs=f"{LEAT_DIFFERS}; `leat index` built the row index before",
     ),
-    Contender(
-        "dali-shards",
-        "DALI (CPU), webdataset reader",
-        "dali_loader",
-        "shards",
-        ("nvidia-dali-cuda120",),
-        DALI_DIFFERS,
-    ),
-    Contender(
-        "dali-files",
-        "DALI (CPU), file reader",
-        "dali_loader",
-        "files",
-        ("nvidia-dali-cuda120",),
-        DALI_DIFFERS,
-    ),
-    Contender(
-        "torch-torchvision",
-        "torch DataLoader, torchvision",
-        "torch_loader",
-        "torchvision",
-        TORCHVISION,
-    ),
+    Contender("dali-shards", "DALI (CPU), webdataset reader", "dali_loader", "shards", ("nvidia-dali-cuda120",), DALI_DIFFERS),
+    Contender("dali-files", "DALI (CPU), file reader", "dali_loader", "files", ("nvidia-dali-cuda120",), DALI_DIFFERS),
+    Contender("torch-torchvision", "torch DataLoader, torchvision", "torch_loader", "torchvision", TORCHVISION),
     Contender(
         "torch-pillow",
         "torch DataLoader, Pillow",
@@ -67,19 +42,13 @@ CONTENDERS = (
         ("torch", "pillow", "numpy"),
         "resizes to 8 bits in two passes, rounding twice; normalizes in numpy",
     ),
-    Contender(
-        "grain",
-        "Grain, threads, torchvision",
-        "grain_loader",
-        packages=("grain", *TORCHVISION),
-    ),
+    Contender("grain", "Grain, threads, torchvision", "grain_loader", packages=("grain", *TORCHVISION)),
     Contender(
         "webdataset",
         "webdataset, torchvision",
         "webdataset_loader",
         packages=("webdataset", *TORCHVISION),
-        differs="shuffles shards and a buffer of 256 images, not the epoch; drops the rest of "
-        "each worker that fills no batch",
+        differs="shuffles shards and a buffer of 256 images, not the epoch; drops the rest of each worker that fills no batch",
     ),
     Contender(
         "ffcv",

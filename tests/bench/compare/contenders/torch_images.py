@@ -49,8 +49,7 @@ def decoder(scratch: Path, channel: Channel) -> Decoder:
 
 
 def by_simplejpeg(data: torch.Tensor) -> torch.Tensor:
-    pixels = simplejpeg.decode_jpeg(data.numpy(), colorspace="RGB")
-    return torch.from_numpy(pixels).permute(2, 0, 1)
+    return torch.from_numpy(simplejpeg.decode_jpeg(data.numpy(), colorspace="RGB")).permute(2, 0, 1)
 
 
 def changes(transform: str) -> Decoder:

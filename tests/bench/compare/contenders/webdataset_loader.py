@@ -19,9 +19,7 @@ def loader(job: Job, channel: Channel) -> webdataset.WebLoader:
         .map_tuple(transform.of_bytes, int)
         .batched(BATCH, partial=False)
     )
-    return webdataset.WebLoader(
-        samples, batch_size=None, num_workers=job.workers, persistent_workers=True
-    )
+    return webdataset.WebLoader(samples, batch_size=None, num_workers=job.workers, persistent_workers=True)
 
 
 def main() -> None:

@@ -42,9 +42,7 @@ def label(axes: Axes, x: Row, y: int) -> None:
     if x.of_leat is not None and x.key != LEAT:
         text += f"   {x.of_leat:.2f} of leat"
     weight = "bold" if x.key.startswith(LEAT) else "normal"
-    axes.annotate(
-        text, (x.high, y), (6, 0), textcoords="offset points", va="center", weight=weight, color=INK
-    )
+    axes.annotate(text, (x.high, y), (6, 0), textcoords="offset points", va="center", weight=weight, color=INK)
 
 
 def style(axes: Axes, report: Report) -> None:
@@ -53,9 +51,7 @@ def style(axes: Axes, report: Report) -> None:
         "train": "random resized crop 224, flip, float32 CHW normalized",
         "eval": "resize 256, center crop 224, float32 CHW normalized",
     }[about["transform"]]
-    axes.set_title(
-        f"JPEGs to batches of {about['batch']}: images per second", loc="left", weight="bold"
-    )
+    axes.set_title(f"JPEGs to batches of {about['batch']}: images per second", loc="left", weight="bold")
     axes.set_xlabel(
         f"{work}\n{about['cores']} cores, {about['processor']}; medians of {about['rounds']} "
         "interleaved rounds, lines from minimum to maximum",

@@ -17,9 +17,7 @@ def compare(options: argparse.Namespace) -> None:
     contenders = [x for x in CONTENDERS if x.key in {summary.LEAT, *options.only}]
     images = data.unpack(data.find(options.data), options.scratch.resolve())
     job = job_of(options, images)
-    plan = schedule.Plan(
-        options.workers, options.trials, options.rounds, options.quiet, options.timeout
-    )
+    plan = schedule.Plan(options.workers, options.trials, options.rounds, options.quiet, options.timeout)
     results = schedule.compare(contenders, plan, job)
     rows = summary.rows_of(results)
     if not rows:
@@ -67,14 +65,7 @@ def about_run(options: argparse.Namespace, images: data.Data, job: Job) -> dict[
 def noise(results: list[schedule.Result]) -> dict[str, float]:
     """How much of the machine others used during the rounds."""
     others = [run.others for x in results for run in x.runs if run]
-    return {
-        "others": statistics.median(others) if others else 0,
-        "others_worst": max(others, default=0),
-    }
-
-
-def redraw(out: Path) -> None:
-    write(report.read_json(out), out)
+    return {"others": statistics.median(others) if others else 0, "others_worst": max(others, default=0)}
 
 
 def write(x: report.Report, out: Path) -> None:

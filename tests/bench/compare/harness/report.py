@@ -23,24 +23,8 @@ class Report:
 
 
 def write_json(report: Report, out: Path) -> None:
-    content = {
-        "about": report.about,
-        "rows": [to_json(x) for x in report.rows],
-        "left_out": report.left_out,
-    }
+    content = {"about": report.about, "rows": [to_json(x) for x in report.rows], "left_out": report.left_out}
     (out / JSON).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-
-
-def read_json(out: Path) -> Report:
-    content = json.loads((out / JSON).read_text(encoding="utf-8"))
-    return Report(content["about"], [to_row(x) for x in content["rows"]], content["left_out"])
-
-
-def to_row(values: dict[str, Any]) -> Row:
-    names = {x.name for x in dataclasses.fields(Row)}
-    row = Row(**{name: x for name, x in values.items() if name in names})
-    row.tried = {int(workers): rate for workers, rate in row.tried.items()}
-    return row
 
 
 def write_table(report: Report, out: Path) -> None:
@@ -103,10 +87,7 @@ def tried(rows: list[Row]) -> str:
     workers = sorted({count for x in rows for count in x.tried})
     head = "| loader | " + " | ".join(f"{x} workers" for x in workers) + " |\n"
     rule = "|---|" + "---:|" * len(workers) + "\n"
-    lines = [
-        f"| {x.title} | " + " | ".join(number(x.tried.get(y), 0) for y in workers) + " |\n"
-        for x in rows
-    ]
+    lines = [f"| {x.title} | " + " | ".join(number(x.tried.get(y), 0) for y in workers) + " |\n" for x in rows]
     return head + rule + "".join(lines)
 
 

@@ -10,10 +10,7 @@ from harness.schedule import Result
 
 LEAT = "leat"
 PLAIN = "plain"
-LOOPS = {
-    "bare": "C++ loop over leat's own kernels",
-    PLAIN: "plain C++ loop over libjpeg-turbo",
-}
+LOOPS = {"bare": "C++ loop over leat's own kernels", PLAIN: "plain C++ loop over libjpeg-turbo"}
 
 
 @dataclasses.dataclass
