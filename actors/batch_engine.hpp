@@ -4,6 +4,7 @@
 #include "messages/fwd.hpp"
 #include "runtime/base/call_record.hpp"
 #include "runtime/base/not_copied.hpp"
+#include "runtime/rows/batch_memory.hpp"
 #include "runtime/rows/batch_order.hpp"
 #include "runtime/rows/job_metrics.hpp"
 #include "runtime/rows/job_plan.hpp"
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <memory_resource>
 
 namespace leat {
 
@@ -28,7 +28,7 @@ struct engine_parts {
   /// Records what the order's iterators call.
   std::shared_ptr<call_record> calls;
   /// See loader_options::batch_memory.
-  std::shared_ptr<std::pmr::memory_resource> memory;
+  tensor_memory memory;
   /// next() is called by the trainer, whose waits count.
   bool is_for_trainer = true;
 };

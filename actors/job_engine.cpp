@@ -23,11 +23,12 @@ std::optional<device_parts> begin_device(engine_parts& parts, const loader_optio
     return std::nullopt;
   const auto calls = open_cuda(*gpu);
   const auto host = std::make_shared<pinned_memory>(calls);
-  parts.memory = host;
+  auto fields = plan_device_fields(*parts.plan->layout, parts.rows, options.device_fields);
+  parts.memory = {host, {}};
+  for (const auto& x : fields) // others may be copied elsewhere by whoever takes them for unpinned
+    parts.memory.fields.push_back(x.dense_bytes > 0);
   parts.is_for_trainer = false;
-  return device_parts{calls, host,
-                      plan_device_fields(*parts.plan->layout, parts.rows, options.device_fields),
-                      options.leases};
+  return device_parts{calls, host, std::move(fields), options.leases};
 }
 
 } // namespace

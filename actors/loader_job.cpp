@@ -167,8 +167,13 @@ void loader_job::start() {
     auto order =
         std::make_unique<job_order>(job_, run_, place_, options_.workers > 0 ? nullptr : calls_,
                                     ends_->is_needed() ? peers_ : nullptr);
-    engine_.begin({job_.plan, std::move(order), job_.rows_per_batch(), engine_.crew(),
-                   engine_.metrics(), calls_, options_.batch_memory},
+    engine_.begin({job_.plan,
+                   std::move(order),
+                   job_.rows_per_batch(),
+                   engine_.crew(),
+                   engine_.metrics(),
+                   calls_,
+                   {options_.batch_memory, {}}},
                   options_);
     desk_ = std::make_shared<lease_desk>(engine_.get(), job_, engine_.metrics(), loader_);
   } catch (...) {

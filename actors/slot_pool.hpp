@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <memory_resource>
 #include <utility>
 #include <vector>
 
@@ -20,11 +19,11 @@ namespace leat {
 /// function says otherwise.
 class slot_pool {
 public:
-  /// `metrics`, which records the phases of slots, must outlive them all. `from`: see
+  /// `metrics`, which records the phases of slots, must outlive them all. `tensors`: see
   /// loader_options::batch_memory.
   slot_pool(std::shared_ptr<const batch_layout> layout, std::size_t rows, job_metrics& metrics,
-            std::shared_ptr<std::pmr::memory_resource> from)
-      : layout_(std::move(layout)), rows_(rows), metrics_(metrics), from_(std::move(from)) {}
+            tensor_memory tensors)
+      : layout_(std::move(layout)), rows_(rows), metrics_(metrics), tensors_(std::move(tensors)) {}
 
   /// Makes slots until there are `n`, and gives each new one to `give`. Throws
   /// `errc::no_resources`; the slots made before stay. For one thread.
@@ -33,7 +32,7 @@ public:
     if (made_ < n && !is_told_)
       is_told_ = check_batches(*layout_, rows_, n);
     for (; made_ < n; ++made_) {
-      auto slot = std::make_shared<batch_slot>(layout_, rows_, from_);
+      auto slot = std::make_shared<batch_slot>(layout_, rows_, tensors_);
       slot->count_in(metrics_, numbers_++);
       give(std::move(slot));
     }
@@ -75,7 +74,7 @@ private:
   const std::shared_ptr<const batch_layout> layout_;
   const std::size_t rows_;
   job_metrics& metrics_;
-  const std::shared_ptr<std::pmr::memory_resource> from_;
+  const tensor_memory tensors_;
   std::size_t made_ = 0;
   /// The notice of much memory is sent once.
   bool is_told_ = false;

@@ -22,22 +22,7 @@ public:
   copied_slots(std::shared_ptr<batch_engine> makes, std::size_t most)
       : makes_(std::move(makes)), most_(most) {}
 
-  /// How many there are.
-  std::size_t out() const {
-    const mutex_lock lock{mutex_};
-    return out_;
-  }
-  void note_taken() {
-    const mutex_lock lock{mutex_};
-    ++out_;
-  }
-  void give_back(slot_ptr slot) {
-    {
-      const mutex_lock lock{mutex_};
-      --out_;
-    }
-    makes_->recycle(std::move(slot));
-  }
+  void give_back(slot_ptr slot) { makes_->recycle(std::move(slot)); }
   /// The same once `to` is copied, which the slot's bytes go to.
   void give_back_after(slot_ptr slot, device_slot_ptr to) {
     const mutex_lock lock{mutex_};
@@ -66,6 +51,12 @@ public:
       give_back(std::move(slot));
   }
 
+  /// Drops those that wait, which must be copied.
+  void clear() noexcept {
+    const mutex_lock lock{mutex_};
+    waiting_.clear();
+  }
+
 private:
   struct waiting {
     slot_ptr slot;
@@ -74,8 +65,7 @@ private:
 
   const std::shared_ptr<batch_engine> makes_;
   const std::size_t most_;
-  mutable mutex mutex_;
-  std::size_t out_ LEAT_GUARDED_BY(mutex_) = 0;
+  mutex mutex_;
   std::deque<waiting> waiting_ LEAT_GUARDED_BY(mutex_);
 };
 

@@ -14,6 +14,8 @@ namespace {
 
 /// One batch that is ready on the device, and one that is on its way.
 constexpr std::size_t slots_beside_leases = 2;
+/// Slots of the host whose batches are over before they are copied.
+constexpr std::size_t most_waiting = 2;
 
 void refuse_field(const std::string& got, const batch_layout& layout) {
   std::string have;
@@ -51,7 +53,7 @@ device_engine::device_engine(std::shared_ptr<batch_engine> makes, device_parts p
                              std::shared_ptr<job_metrics> metrics, bool has_workers)
     : copies_(parts.calls), makes_(std::move(makes)), parts_(std::move(parts)),
       plan_(std::move(plan)), metrics_(std::move(metrics)), has_copier_(has_workers),
-      slots_(makes_, num_device_slots()) {
+      slots_(makes_, most_waiting) {
   if (has_copier_)
     copier_.add("loader", [this] { copy_ahead(); });
   else
@@ -93,14 +95,14 @@ void device_engine::copy(batch_slot& from, device_slot& to) {
 }
 
 slot_ptr device_engine::next_copied() {
+  slot_ptr slot; // before `to`, which where a copy fails waits for what reads this
   auto to = ring_.take();
   if (!to)
     return nullptr;
   try {
     slots_.give_back_copied();
-    makes_->make_room(std::max(slots_.out(), num_device_slots())); // at once: later they disturb
-    auto slot = makes_->next();
-    slots_.note_taken();
+    makes_->make_room(num_device_slots() + most_waiting); // at once: later they would disturb
+    slot = makes_->next();
     if (slot->plan().what == batch_plan::kind::batch) {
       copy(*slot, *to);
       slot->on_device() = std::move(to);
@@ -228,6 +230,8 @@ bool device_engine::shutdown() noexcept {
   wait_for_copies(); // before the memory that they read
   while (ready_.try_pop())
     ;
+  slots_.clear();
+  ring_.clear();
   return has_ended;
 }
 

@@ -98,7 +98,11 @@ void bind_fields(nb::class_<batch_value>& type) {
           [](const batch_value& x, std::string_view name) { return x.get().is_on_device(name); },
           "name"_a, "Whether a field is in the memory of the loader's device, too.")
       .def(
-          "used_on", [](const batch_value& x, nb::handle stream) { used_on(*x.held(), stream); },
+          "used_on",
+          [](const batch_value& x, nb::handle stream) {
+            const auto kept = x.held(); // another thread may release x
+            used_on(*kept, stream);
+          },
           "stream"_a.none(), nb::sig("def used_on(self, stream: typing.Any) -> None"),
           "Counts a further stream of the device as one that uses the batch: a handle, or an "
           "object of torch or CuPy. Let it wait for the stream that imported the arrays.")

@@ -23,7 +23,8 @@ device_slot_ptr device_ring::take() {
 void device_ring::put(device_slot_ptr x) {
   {
     const mutex_lock lock{mutex_};
-    here_.push_back(std::move(x));
+    if (!is_closed_)
+      here_.push_back(std::move(x));
   }
   some_.notify_one();
 }
@@ -34,6 +35,13 @@ void device_ring::interrupt() noexcept {
     is_interrupted_ = true;
   }
   some_.notify_all();
+}
+
+void device_ring::clear() noexcept {
+  std::vector<device_slot_ptr> all;
+  const mutex_lock lock{mutex_};
+  is_closed_ = true;
+  all.swap(here_);
 }
 
 } // namespace leat

@@ -22,12 +22,15 @@ public:
   void put(device_slot_ptr x);
   /// From now on no call waits. Any thread.
   void interrupt() noexcept;
+  /// Frees what is here, and what comes back later. Once it was interrupted.
+  void clear() noexcept;
 
 private:
   mutex mutex_;
   condition_variable some_;
   std::vector<device_slot_ptr> here_ LEAT_GUARDED_BY(mutex_);
   bool is_interrupted_ LEAT_GUARDED_BY(mutex_) = false;
+  bool is_closed_ LEAT_GUARDED_BY(mutex_) = false;
 };
 
 } // namespace leat

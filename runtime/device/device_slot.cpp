@@ -75,13 +75,10 @@ void device_slot::copy(std::size_t field, std::span<const std::byte> from) {
     calls_->copy(places_[field].at, from.data(), from.size(), copies_);
 }
 
-/// Work that was given before begin() may still read what is replaced: the thread waits for it,
-/// which happens only when a batch is longer than all before.
+/// The device must not use what is replaced any more.
 void device_slot::place::grow(std::size_t bytes, const std::shared_ptr<device_calls>& calls,
                               const std::shared_ptr<pinned_memory>& host) {
   const auto more = aligned(std::max(bytes, 2 * ragged.size()));
-  if (ragged.size() > 0)
-    calls->wait_for_all();
   ragged = {}; // first: there may be no room for both
   staged = {};
   staged = huge_buffer{more, host};
@@ -93,8 +90,11 @@ void device_slot::copy(std::size_t field, std::span<const std::byte> values,
   auto& x = places_[field];
   const auto begin = aligned(offsets.size_bytes());
   calls_->wait_here(copied_); // of the batch before, whose copy read what is staged
-  if (x.ragged.size() < begin + values.size())
+  if (x.ragged.size() < begin + values.size()) {
+    end(); // of what the copies wait for: work that still reads what is replaced
+    calls_->wait_here(copied_);
     x.grow(begin + values.size(), calls_, host_);
+  }
   std::memcpy(x.staged.data(), offsets.data(), offsets.size_bytes());
   if (!values.empty())
     std::memcpy(x.staged.data() + begin, values.data(), values.size());

@@ -19,19 +19,20 @@ bool pinned_memory::pin(std::byte* pages, std::size_t bytes) {
 void* pinned_memory::do_allocate(std::size_t bytes, std::size_t) {
   huge_buffer pages{bytes};
   auto* const at = pages.data();
+  const bool is_pinned = pin(at, bytes); // without the lock: a notice may run a program's function
   const mutex_lock lock{mutex_};
-  auto& kept = blocks_[at];
-  kept.pages = std::move(pages);
-  kept.is_pinned = pin(at, bytes);
+  blocks_[at] = {std::move(pages), is_pinned};
   return at;
 }
 
 void pinned_memory::do_deallocate(void* at, std::size_t, std::size_t) {
-  const mutex_lock lock{mutex_};
-  const auto found = blocks_.find(at);
-  if (found->second.is_pinned)
+  block freed;
+  {
+    const mutex_lock lock{mutex_};
+    freed = std::move(blocks_.extract(at).mapped());
+  }
+  if (freed.is_pinned)
     calls_->unpin(static_cast<std::byte*>(at));
-  blocks_.erase(found);
 }
 
 } // namespace leat

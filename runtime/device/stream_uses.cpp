@@ -19,8 +19,10 @@ stream_uses::~stream_uses() {
 void stream_uses::add(device_stream x) {
   if (x == stream_of_thread)
     has_unnamed_ = true;
-  else if (std::find(streams_.begin(), streams_.end(), x) == streams_.end())
+  else if (std::find(streams_.begin(), streams_.end(), x) == streams_.end()) {
+    calls_->record(event(streams_.size()), x); // throws if it is not one of this device's
     streams_.push_back(x);
+  }
 }
 
 device_event stream_uses::event(std::size_t i) {

@@ -62,7 +62,7 @@ void refuse_batch_size(const batch_layout& layout, std::size_t rows) {
 }
 
 batch_memory::batch_memory(std::shared_ptr<const batch_layout> layout, std::size_t rows,
-                           const std::shared_ptr<std::pmr::memory_resource>& from)
+                           const tensor_memory& tensors)
     : layout_(std::move(layout)), rows_(rows) {
   if (bytes_of(*layout_, rows_) > memory_of_machine())
     refuse_batch_size(*layout_, rows_);
@@ -71,7 +71,8 @@ batch_memory::batch_memory(std::shared_ptr<const batch_layout> layout, std::size
     gathered_.resize(fields.size());
     for (std::size_t i = 0; i < fields.size(); ++i) {
       row_bytes_.push_back(fields[i].row_bytes());
-      dense_.emplace_back(row_bytes_[i] * rows_, from);
+      const bool is_given = tensors.fields.empty() || tensors.fields[i];
+      dense_.emplace_back(row_bytes_[i] * rows_, is_given ? tensors.from : nullptr);
       ragged_.emplace_back(fields[i].ragged ? rows_ : 0);
     }
   } catch (const std::bad_alloc&) {

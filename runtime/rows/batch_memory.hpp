@@ -24,14 +24,21 @@ namespace leat {
 /// is known of their rows; sends a notice, and is true, where they take so much that it shows.
 bool check_batches(const batch_layout& layout, std::size_t rows, std::size_t batches);
 
+/// Where the tensors of batches have their memory from.
+struct tensor_memory {
+  /// Null: pages of the system.
+  std::shared_ptr<std::pmr::memory_resource> from = {};
+  /// By field, whether its memory comes from there; empty: that of all.
+  std::vector<bool> fields = {};
+};
+
 /// The bytes of one batch of one rank, reused for many: a tensor for each dense field, and the
 /// bytes of each row for each ragged one.
 class batch_memory {
 public:
-  /// `rows`: the most rows that a batch of this rank has. `from`: where the tensors' memory comes
-  /// from; null: pages of the system. Throws `errc::no_resources`.
+  /// `rows`: the most rows that a batch of this rank has. Throws `errc::no_resources`.
   batch_memory(std::shared_ptr<const batch_layout> layout, std::size_t rows,
-               const std::shared_ptr<std::pmr::memory_resource>& from = {});
+               const tensor_memory& tensors = {});
 
   const batch_layout& layout() const noexcept { return *layout_; }
   std::size_t rows() const noexcept { return rows_; }

@@ -29,8 +29,8 @@ slot_phase phase_of(slot_state x) noexcept {
 } // namespace
 
 batch_slot::batch_slot(std::shared_ptr<const batch_layout> layout, std::size_t rows,
-                       const std::shared_ptr<std::pmr::memory_resource>& from)
-    : memory_(std::move(layout), rows, from) {
+                       const tensor_memory& tensors)
+    : memory_(std::move(layout), rows, tensors) {
   try {
     holders_ = std::make_unique<row_holder[]>(rows);
     results_ = std::make_unique<row_result[]>(rows);

@@ -84,7 +84,7 @@ class batch_slot {
 public:
   /// `rows`: the most rows that a batch of this rank has. Throws `errc::no_resources`.
   batch_slot(std::shared_ptr<const batch_layout> layout, std::size_t rows,
-             const std::shared_ptr<std::pmr::memory_resource>& from = {});
+             const tensor_memory& tensors = {});
 
   slot_state state() const noexcept { return state_.load(std::memory_order_acquire); }
 

@@ -170,6 +170,8 @@ public:
 private:
   template <class Function>
   int in_context(Function function) const {
+    if (!mark_.is_here())
+      return cuda_not_initialized;
     const current_context context{driver_, context_};
     return context.code() == cuda_success ? function() : context.code();
   }
