@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -31,12 +30,6 @@ struct job {
 
 std::vector<job> jobs() {
   constexpr std::uint64_t endless = 1'000'000'000'000;
-  const auto work = [](sample& x, context& in) {
-    auto sum = in.rng().uniform();
-    for (int i = 0; i < 60'000; ++i)
-      sum = std::sqrt(sum + i);
-    x.set("sum", sum);
-  };
   const batch_options lanes{.lanes = 8, .end = epoch_end::drop};
   return {
       {"8-byte samples, a row each, caller's thread", count(endless).shuffle().batch(2), 0,

@@ -10,6 +10,7 @@
 #include "tools/leat/bench/spread.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -86,6 +87,13 @@ double thread_seconds() {
 
 double process_seconds() {
   return seconds_on(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+void work(sample& x, context& in) {
+  auto sum = in.rng().uniform();
+  for (int i = 0; i < 60'000; ++i)
+    sum = std::sqrt(sum + i);
+  x.set("sum", sum);
 }
 
 std::uint64_t take_all(loader& from) {

@@ -55,6 +55,9 @@ double seconds_of(Work work, clock_function now = wall_seconds) {
   return now() - begin;
 }
 
+/// A map of about 300 us per row, like a decoded image.
+void work(sample& x, context& in);
+
 /// Takes all batches of a loader; returns the number of samples, which is not 0.
 std::uint64_t take_all(loader& from);
 

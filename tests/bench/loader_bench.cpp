@@ -7,7 +7,6 @@
 
 #include <unistd.h>
 
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -194,13 +193,6 @@ bench_case resident_memory() {
 } // namespace
 
 std::vector<bench_case> loader_cases(const std::string& folder) {
-  // About 300 us per row, like a decoded image.
-  const auto work = [](sample& x, context& in) {
-    auto sum = in.rng().uniform();
-    for (int i = 0; i < 60'000; ++i)
-      sum = std::sqrt(sum + i);
-    x.set("sum", sum);
-  };
   const auto small = count(4'000'000).shuffle().batch(256);
   const auto large = [](std::uint64_t records) {
     return count(records, 150'528).shuffle().batch(256);
@@ -219,6 +211,25 @@ std::vector<bench_case> loader_cases(const std::string& folder) {
   for (auto&& x : {first_batch(), restore(), resident_memory()})
     all.push_back(x);
   return all;
+}
+
+/// next() and one field of batches of one 8-byte row, in the caller's thread: what
+/// tests/bench/python compares Python's with.
+std::vector<bench_case> next_cases(const std::string& /*folder*/) {
+  constexpr int batches = 200'000;
+  const auto start = [] {
+    const auto from = std::make_shared<loader>(count(std::uint64_t{1} << 40).batch(1),
+                                               loader_options{.workers = 0});
+    return [from](int) -> std::vector<double> {
+      const auto read = [&] {
+        for (int i = 0; i < batches; ++i)
+          if (!from->next()->field("value").data)
+            throw std::logic_error("a batch without its field");
+      };
+      return {1e6 * seconds_of(read, thread_seconds) / batches};
+    };
+  };
+  return {{"next() and one field", {{"CPU time of next() and one field", "us"}}, start}};
 }
 
 } // namespace leat::bench

@@ -93,13 +93,20 @@ pipeline batched(const pipeline& x) {
   return x.batch(rows, {.lanes = 16, .end = epoch_end::mask});
 }
 
+/// Puts the numbers up to `n` into each column, again in each pass.
+template <int columns = 1>
+auto each_number(std::uint64_t n = numbers, int passes = 1) {
+  return [=](plain_batch& out) {
+    for (int pass = 0; pass < passes; ++pass)
+      for (std::uint64_t i = 0; i < n; ++i)
+        for (int column = 0; column < columns; ++column)
+          out.put(i);
+  };
+}
+
 void append_numbers(std::vector<operator_case>& to) {
   const auto plain = count(numbers);
-  const auto all = [](plain_batch& out) {
-    for (std::uint64_t i = 0; i < numbers; ++i)
-      out.put(i);
-  };
-  to.push_back({"count", batched(plain), numbers, all});
+  to.push_back({"count", batched(plain), numbers, each_number()});
   to.push_back({"shuffle", batched(plain.shuffle()), numbers, [](plain_batch& out) {
                   std::vector<std::uint32_t> order(numbers);
                   std::iota(order.begin(), order.end(), 0U);
@@ -107,31 +114,14 @@ void append_numbers(std::vector<operator_case>& to) {
                   for (const auto x : order)
                     out.put(std::uint64_t{x});
                 }});
-  to.push_back({"take and skip", batched(plain.skip(7).take(numbers)), numbers, all});
-  to.push_back({"repeat", batched(count(numbers / 4).repeat(4)), numbers, [](plain_batch& out) {
-                  for (int pass = 0; pass < 4; ++pass)
-                    for (std::uint64_t i = 0; i < numbers / 4; ++i)
-                      out.put(i);
-                }});
-  to.push_back({"enumerate", batched(plain.enumerate()), numbers, [](plain_batch& out) {
-                  for (std::uint64_t i = 0; i < numbers; ++i) {
-                    out.put(i);
-                    out.put(i);
-                  }
-                }});
+  to.push_back({"take and skip", batched(plain.skip(7).take(numbers)), numbers, each_number()});
+  to.push_back(
+      {"repeat", batched(count(numbers / 4).repeat(4)), numbers, each_number(numbers / 4, 4)});
+  to.push_back({"enumerate", batched(plain.enumerate()), numbers, each_number<2>()});
   to.push_back({"concat", batched(concat({count(numbers / 2), count(numbers / 2)})), numbers,
-                [](plain_batch& out) {
-                  for (int pass = 0; pass < 2; ++pass)
-                    for (std::uint64_t i = 0; i < numbers / 2; ++i)
-                      out.put(i);
-                }});
+                each_number(numbers / 2, 2)});
   to.push_back({"zip", batched(zip({plain, plain.map(leat::rename("value", "other"))})), numbers,
-                [](plain_batch& out) {
-                  for (std::uint64_t i = 0; i < numbers; ++i) {
-                    out.put(i);
-                    out.put(i);
-                  }
-                }});
+                each_number<2>()});
   to.push_back(
       {"map (an integer is set)",
        batched(plain.map("set@1", [](sample& x, context&) { x.set("label", std::int64_t{1}); })),
@@ -161,25 +151,18 @@ void append_numbers(std::vector<operator_case>& to) {
                   for (std::uint64_t i = 0; i < numbers; ++i)
                     out.put(i % 3 == 2 ? i / 3 : i - i / 3);
                 }});
-  const auto key = [](sample& x) { return x.view<std::uint8_t, 1>("value")[0]; };
-  to.push_back({"scan",
-                batched(plain.scan({"sum@1",
-                                    {},
-                                    [key] {
-                                      return scan_function{
-                                          [key](sample& x) {
-                                            return std::string(1, static_cast<char>(key(x)));
-                                          },
-                                          [](sample& x, std::string_view result) {
-                                            x.set("sum",
-                                                  std::int64_t{result.empty() ? 0 : result[0]});
-                                          }};
-                                    },
-                                    std::string(1, '\0'),
-                                    [](std::string& state, std::string_view looked) {
-                                      state[0] = static_cast<char>(state[0] + looked[0]);
-                                      return state;
-                                    }})),
+  const auto look = [](sample& x) {
+    return std::string(1, static_cast<char>(x.view<std::uint8_t, 1>("value")[0]));
+  };
+  const auto add = [](std::string& state, std::string_view looked) {
+    state[0] = static_cast<char>(state[0] + looked[0]);
+    return state;
+  };
+  const auto set_sum = [](sample& x, std::string_view result) {
+    x.set("sum", std::int64_t{result.empty() ? 0 : result[0]});
+  };
+  const auto summed = [=] { return scan_function{look, set_sum}; };
+  to.push_back({"scan", batched(plain.scan({"sum@1", {}, summed, std::string(1, '\0'), add})),
                 numbers, [](plain_batch& out) {
                   std::uint8_t sum = 0;
                   for (std::uint64_t i = 0; i < numbers; ++i) {
@@ -188,17 +171,13 @@ void append_numbers(std::vector<operator_case>& to) {
                     out.put(std::uint64_t{sum});
                   }
                 }});
+  const auto four = [] {
+    return flat_map_function{[](sample&) { return std::uint64_t{4}; },
+                             [](sample&, std::uint64_t) {}};
+  };
   to.push_back({"flat_map (4 children)",
-                batched(count(numbers / 4)
-                            .flat_map({"four@1",
-                                       {},
-                                       [] {
-                                         return flat_map_function{
-                                             [](sample&) { return std::uint64_t{4}; },
-                                             [](sample&, std::uint64_t) {}};
-                                       },
-                                       4})),
-                numbers, [](plain_batch& out) {
+                batched(count(numbers / 4).flat_map({"four@1", {}, four, 4})), numbers,
+                [](plain_batch& out) {
                   for (std::uint64_t i = 0; i < numbers; ++i)
                     out.put(i / 4);
                 }});

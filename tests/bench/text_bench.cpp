@@ -118,11 +118,6 @@ void read_bare(const std::string& folder, const std::string& name) {
     throw std::logic_error("nothing was read");
 }
 
-void run(const pipeline& data, std::size_t workers) {
-  loader from{data, {.workers = workers, .epochs = 1}};
-  take_all(from);
-}
-
 struct text_case {
   std::string name;
   /// How much it reads.
@@ -138,20 +133,25 @@ std::vector<text_case> cases(const std::string& folder) {
   const auto megabytes = static_cast<double>(size_of_all(folder, "docs")) / 1e6;
   const auto escaped_megabytes = static_cast<double>(size_of_all(folder, "escaped")) / 1e6;
   const auto pattern = folder + "/docs-*.jsonl";
-  const auto documents = [](const std::string& files, auto change, std::uint64_t rows) {
-    const auto data = change(json_lines(files)).batch(rows, {.lanes = 24, .end = epoch_end::mask});
-    return [data](std::size_t workers) { run(data, workers); };
+  const auto batches = [](const pipeline& x, std::uint64_t rows) {
+    const auto data = x.batch(rows, {.lanes = 24, .end = epoch_end::mask});
+    return [data](std::size_t workers) {
+      loader from{data, {.workers = workers, .epochs = 1}};
+      take_all(from);
+    };
+  };
+  const auto documents = [&](const std::string& files, auto change, std::uint64_t rows) {
+    return batches(change(json_lines(files)), rows);
   };
   const auto packed = [](const pipeline& x) {
     return x.shuffle_buffer(10'000).pack("text", 4096, {.split = true});
   };
-  const auto of_lines = [=](auto change) {
-    const auto data = change(lines(folder + "/short.txt", {.ranges = 24}))
-                          .batch(1200, {.lanes = 24, .end = epoch_end::mask});
-    return [data](std::size_t workers) { run(data, workers); };
+  const auto packed_alone = [](const pipeline& x) {
+    return x.shuffle_buffer(10'000).pack("text", 4096,
+                                         {.split = true, .segment = false, .offset = false});
   };
-  const auto whole = [=](std::size_t workers) {
-    run(lines(pattern).batch(240, {.lanes = 24, .end = epoch_end::mask}), workers);
+  const auto of_lines = [&](auto change) {
+    return batches(change(lines(folder + "/short.txt", {.ranges = 24})), 1200);
   };
   const auto same = [](const pipeline& x) { return x; };
   const auto buffered = [](const pipeline& x) { return x.shuffle_buffer(24'000); };
@@ -170,28 +170,18 @@ std::vector<text_case> cases(const std::string& folder) {
       {"JSON lines, buffer, pack to 4,096, batches of 24", megabytes, "MB/s",
        documents(pattern, packed, 24)},
       {"JSON lines, buffer, pack to 4,096 without segments and offsets", megabytes, "MB/s",
-       documents(
-           pattern,
-           [](const pipeline& x) {
-             return x.shuffle_buffer(10'000).pack(
-                 "text", 4096, {.split = true, .segment = false, .offset = false});
-           },
-           240)},
+       documents(pattern, packed_alone, 240)},
       {"JSON lines, zstd, of what they unpack to", megabytes, "MB/s",
        documents(pattern + ".zst", same, 240), true, ".zst"},
       {"JSON lines, gzip, of what they unpack to", megabytes, "MB/s",
        documents(pattern + ".gz", same, 240), true, ".gz"},
       {"JSON lines, zstd, buffer, pack to 4,096", megabytes, "MB/s",
        documents(pattern + ".zst", packed, 240), true, ".zst"},
-      {"lines", megabytes, "MB/s", whole},
+      {"lines", megabytes, "MB/s", batches(lines(pattern), 240)},
       {"lines of 8 bytes", millions, "million/s", of_lines(same)},
       {"lines of 8 bytes, buffer", millions, "million/s", of_lines(buffered)},
       {"lines of 8 bytes, filter on content", millions, "million/s", of_lines(kept)},
-      {"numbers, buffer", millions, "million/s",
-       [=](std::size_t workers) {
-         run(buffered(count(short_lines)).batch(1200, {.lanes = 24, .end = epoch_end::mask}),
-             workers);
-       }},
+      {"numbers, buffer", millions, "million/s", batches(buffered(count(short_lines)), 1200)},
   };
 }
 
