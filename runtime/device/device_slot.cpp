@@ -91,7 +91,7 @@ void device_slot::copy(std::size_t field, std::span<const std::byte> values,
   const auto begin = aligned(offsets.size_bytes());
   calls_->wait_here(copied_); // of the batch before, whose copy read what is staged
   if (x.ragged.size() < begin + values.size()) {
-    end(); // of what the copies wait for: work that still reads what is replaced
+    calls_->record(copied_, copies_); // after work that still reads what is replaced
     calls_->wait_here(copied_);
     x.grow(begin + values.size(), calls_, host_);
   }

@@ -58,7 +58,7 @@ public:
   void make_room(std::size_t leases) override {
     const mutex_lock lock{mutex_};
     while (made_ < 2 + leases) {
-      free_.push_back(std::make_shared<batch_slot>(layout_, rows, memory_));
+      free_.push_back(std::make_shared<batch_slot>(layout_, rows, tensor_memory{memory_, {}}));
       ++made_;
     }
   }
@@ -367,6 +367,26 @@ TEST_CASE("device_engine: failures of the pipeline and of the device come with t
       };
       CHECK(code_of(first) == errc::no_resources);
     }
+  }
+}
+
+TEST_CASE("device_engine: where a copy fails half way, what is copied so far stays until it is") {
+  for (const bool has_workers : {false, true}) {
+    CAPTURE(has_workers);
+    const auto device = std::make_shared<fake_device>(1, fake_order::lazy);
+    const std::size_t slots = has_workers ? 4 : 3;
+    device->limit_memory(slots * 512 + 100); // for all tensors, and for no ragged field
+    {
+      const auto host = std::make_shared<pinned_memory>(device);
+      device_engine engine{std::make_shared<known_batches>(host, 9),
+                           {device, host, plan_device_fields(*three_fields(), rows, {}), 2},
+                           std::make_shared<job_plan>(plan_without_layout(count(9).batch(3))),
+                           std::make_shared<job_metrics>(),
+                           has_workers};
+      CHECK(code_of([&] { (void)engine.next(); }) == errc::no_resources);
+    }
+    CHECK(device->problems() == std::vector<std::string>{});
+    CHECK(device->counts().pinned_bytes == 0);
   }
 }
 

@@ -18,6 +18,8 @@
 
 // Whole loaders over the driver that stands in for CUDA's: see tests/shim/fake_cuda.cpp.
 
+extern "C" unsigned long long leat_fake_cuda_count(int device, const char* what);
+
 namespace leat::test::device_loader_test {
 namespace {
 
@@ -178,6 +180,11 @@ TEST_CASE("device_loader: only the fields that are named go to the device, and e
   auto x = from.next();
   CHECK(x->is_on_device("pixels"));
   CHECK(x->device_field("pixels").values.where == device{2, 1});
+  const auto pinned = leat_fake_cuda_count(1, "pinned_bytes");
+  CHECK(pinned > 0);
+  CHECK(pinned % x->field("pixels").bytes().size() == 0); // nothing of other fields
+  const auto none_such = reinterpret_cast<void*>(0x12340);
+  CHECK(code_of([&] { x.used_on(none_such); }) == errc::device);
   CHECK(code_of([&] { (void)x->device_field("name"); }) == errc::wrong_field);
   CHECK(code_of([&] { (void)x->device_field("nothing"); }) == errc::wrong_field);
   loader alone{data, options("cpu", 0)};
