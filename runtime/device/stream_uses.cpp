@@ -9,6 +9,9 @@ namespace {
 /// CU_STREAM_PER_THREAD, another stream in each thread: the one whose lease ends could not mark it.
 const device_stream stream_of_thread{reinterpret_cast<void*>(2)};
 
+/// CU_STREAM_LEGACY, which null means, too.
+const device_stream legacy_stream{reinterpret_cast<void*>(1)};
+
 } // namespace
 
 stream_uses::~stream_uses() {
@@ -17,6 +20,8 @@ stream_uses::~stream_uses() {
 }
 
 void stream_uses::add(device_stream x) {
+  if (!x.handle)
+    x = legacy_stream;
   if (x == stream_of_thread)
     has_unnamed_ = true;
   else if (std::find(streams_.begin(), streams_.end(), x) == streams_.end()) {

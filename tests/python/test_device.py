@@ -123,8 +123,8 @@ def test_named_streams_wait_and_the_host_does_not(driver: made_up_driver.Driver)
 
     for batch in loader(workers=0):
         array = batch.on_device("matrix")
-        for stream in (None, 1, 2, own):
-            with calls(wait=1):
+        for stream, marks in ((None, {"record": 1}), (1, {}), (2, {}), (own, {"record": 1})):
+            with calls(wait=1, **marks):  # a first mark shows whether the driver knows the stream
                 take(array.__dlpack__(stream=stream)).drop()
         with calls(wait_here=1):
             take(array.__dlpack__(stream=-1)).drop()

@@ -148,6 +148,8 @@ int with_gpu(Function function) {
   try {
     return function(x);
   } catch (const leat::error& problem) {
+    if (x.is_lost)
+      return illegal_address;
     return problem.code() == leat::errc::no_resources ? out_of_memory : invalid_handle;
   }
 }
@@ -358,8 +360,8 @@ LEAT_CUDA_CALL int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from,
                                         void* stream) {
   return with_gpu([&](gpu& x) {
     if (++x.copies == number("lost", 0)) {
+      x.is_lost = true; // before other threads see what the device says then
       x.device.lose();
-      x.is_lost = true;
       return illegal_address;
     }
     x.device.copy(address(to), static_cast<const std::byte*>(from), bytes, {stream});
