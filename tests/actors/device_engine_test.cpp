@@ -45,15 +45,19 @@ std::vector<std::byte> bytes_of(std::size_t field, std::uint64_t run, std::uint6
 /// Makes batches of known bytes, and overwrites those of each slot that it gets back at once.
 class known_batches final : public batch_engine {
 public:
-  known_batches(std::shared_ptr<std::pmr::memory_resource> memory, std::uint64_t steps)
-      : memory_(std::move(memory)), steps_(steps) {}
+  /// The job fails at one step, and at another one next() throws.
+  known_batches(std::shared_ptr<std::pmr::memory_resource> memory, std::uint64_t steps,
+                std::uint64_t fails_at = UINT64_MAX, std::uint64_t throws_at = UINT64_MAX)
+      : memory_(std::move(memory)), steps_(steps), fails_at_(fails_at), throws_at_(throws_at) {}
 
-  /// The job fails at this step.
-  void fail_at(std::uint64_t step) { fails_at_ = step; }
-  /// next() throws at this step.
-  void throw_at(std::uint64_t step) { throws_at_ = step; }
-  std::size_t made() const { return made_; }
-  std::size_t most_out() const { return most_out_; }
+  std::size_t made() {
+    const mutex_lock lock{mutex_};
+    return made_;
+  }
+  std::size_t most_out() {
+    const mutex_lock lock{mutex_};
+    return most_out_;
+  }
 
   void make_room(std::size_t leases) override {
     const mutex_lock lock{mutex_};
@@ -137,8 +141,8 @@ private:
   const std::shared_ptr<const batch_layout> layout_ = three_fields();
   const std::shared_ptr<std::pmr::memory_resource> memory_;
   const std::uint64_t steps_;
-  std::uint64_t fails_at_ = UINT64_MAX;
-  std::uint64_t throws_at_ = UINT64_MAX;
+  const std::uint64_t fails_at_;
+  const std::uint64_t throws_at_;
   mutex mutex_;
   condition_variable some_;
   std::deque<slot_ptr> free_;
@@ -153,10 +157,11 @@ private:
 class job {
 public:
   job(std::uint64_t seed, fake_order order, bool has_workers, std::size_t leases,
-      std::uint64_t steps)
+      std::uint64_t steps, std::uint64_t fails_at = UINT64_MAX,
+      std::uint64_t throws_at = UINT64_MAX)
       : device(std::make_shared<fake_device>(seed, order)), leases_(leases) {
     const auto host = std::make_shared<pinned_memory>(device);
-    batches = std::make_shared<known_batches>(host, steps);
+    batches = std::make_shared<known_batches>(host, steps, fails_at, throws_at);
     plan_ = std::make_shared<job_plan>(plan_without_layout(count(9).batch(3)));
     engine = std::make_shared<device_engine>(
         batches, device_parts{device, host, plan_device_fields(*three_fields(), rows, {}), leases_},
@@ -328,15 +333,13 @@ TEST_CASE("device_engine: failures of the pipeline and of the device come with t
   for (const bool has_workers : {false, true}) {
     CAPTURE(has_workers);
     SECTION("a batch that fails" + std::to_string(has_workers)) {
-      job x{1, fake_order::random, has_workers, 2, 9};
-      x.batches->fail_at(2);
+      job x{1, fake_order::random, has_workers, 2, 9, 2};
       for (int i = 0; i < 2; ++i)
         x.engine->recycle(x.next());
       CHECK(code_of([&] { (void)x.next(); }) == errc::bad_sample);
     }
     SECTION("an engine that throws" + std::to_string(has_workers)) {
-      job x{1, fake_order::random, has_workers, 2, 9};
-      x.batches->throw_at(3);
+      job x{1, fake_order::random, has_workers, 2, 9, UINT64_MAX, 3};
       for (int i = 0; i < 3; ++i)
         x.engine->recycle(x.next());
       CHECK(code_of([&] { (void)x.next(); }) == errc::stuck);

@@ -1,11 +1,12 @@
 #pragma once
 
+#include "tests/support/files.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -90,10 +91,7 @@ public:
   const std::string& bytes() const { return bytes_; }
 
   void save(const std::string& path) const { write(path, bytes_); }
-  static void write(const std::string& path, std::string_view bytes) {
-    std::ofstream out{path, std::ios::binary | std::ios::trunc};
-    out << bytes;
-  }
+  static void write(const std::string& path, std::string_view bytes) { write_content(path, bytes); }
 
 private:
   static void put_octal(std::string& x, std::size_t at, std::size_t size, std::uint64_t value) {
