@@ -121,7 +121,7 @@ bool is_map(const operator_facts& x) {
 }
 
 std::string shape_of(const operator_facts& root) {
-  const auto inputs = listed(root.inputs, shape_of);
+  auto inputs = listed(root.inputs, shape_of);
   if (is_map(root))
     return inputs;
   if (root.inputs.size() == 1)
