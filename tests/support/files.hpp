@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 namespace leat::test {
 
@@ -18,12 +17,13 @@ inline std::string content_of(const std::string& file) {
 /// Over what is there: file systems that tell their disk of each block that a truncation frees take
 /// milliseconds for it, and some tests write a file ten thousand times.
 inline void write_content(const std::string& file, std::string_view bytes) {
-  if (std::error_code none; std::filesystem::file_size(file, none) > bytes.size() && !none)
+  if (!std::filesystem::is_regular_file(file)) { // new, or a pipe
+    std::ofstream{file, std::ios::binary} << bytes;
+    return;
+  }
+  if (std::filesystem::file_size(file) > bytes.size())
     std::filesystem::resize_file(file, bytes.size());
-  std::fstream to{file, std::ios::binary | std::ios::in | std::ios::out};
-  if (!to)
-    to.open(file, std::ios::binary | std::ios::out);
-  to << bytes;
+  std::fstream{file, std::ios::binary | std::ios::in | std::ios::out} << bytes;
 }
 
 inline std::set<std::string> names_in(const std::string& directory) {
