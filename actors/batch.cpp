@@ -85,10 +85,8 @@ leat::device_field batch::device_field(std::string_view name) const {
   const auto& to = on_device("device_field");
   const auto i = find_field(slot_->memory().layout(), name, "a field on " + to.calls().name());
   if (!to.has(i))
-    throw error(errc::wrong_field,
-                {.stage = "batch",
-                 .got = "\"" + std::string{name} + "\" on " + to.calls().name(),
-                 .needed = "one of device_fields; without them, a numeric field"});
+    throw_error(errc::wrong_field, "batch", "\"" + std::string{name} + "\" on " + to.calls().name(),
+                "one of device_fields; without them, a numeric field");
   leat::device_field x{slot_->memory().field(i)};
   x.values.data = to.data(i);
   x.values.where = {cuda_device_type, to.calls().number()};

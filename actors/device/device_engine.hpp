@@ -61,8 +61,6 @@ public:
                 std::shared_ptr<const job_plan> plan, std::shared_ptr<job_metrics> metrics,
                 bool has_workers);
   ~device_engine() override;
-  device_engine(const device_engine&) = delete;
-  device_engine& operator=(const device_engine&) = delete;
 
   void make_room(std::size_t) override {}
   slot_ptr next() override;
