@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/base/huge_buffer.hpp"
+#include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/device/device_calls.hpp"
 #include "runtime/device/device_memory.hpp"
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -58,15 +58,13 @@ struct device_field_plan {
 /// may be read and when it may be written again: copies wait, in their stream, for all streams in
 /// which the batch before was used; streams that use the batch wait for its copies. The host waits
 /// for neither.
-class device_slot {
+class device_slot : not_copied {
 public:
   /// By field of the batch's layout. Throws `errc::no_resources`.
   device_slot(std::shared_ptr<device_calls> calls, std::shared_ptr<pinned_memory> host,
               const std::vector<device_field_plan>& fields);
   /// Waits until the device does not use it any more.
   ~device_slot();
-  device_slot(const device_slot&) = delete;
-  device_slot& operator=(const device_slot&) = delete;
 
   device_phase phase() const noexcept;
   const device_calls& calls() const noexcept { return *calls_; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
 #include "runtime/device/device_calls.hpp"
 
 #include <memory>
@@ -8,12 +9,10 @@
 namespace leat {
 
 /// The streams in which a batch is used, and marks at the ends of its use. One thread at a time.
-class stream_uses {
+class stream_uses : not_copied {
 public:
   explicit stream_uses(std::shared_ptr<device_calls> calls) : calls_(std::move(calls)) {}
   ~stream_uses();
-  stream_uses(const stream_uses&) = delete;
-  stream_uses& operator=(const stream_uses&) = delete;
 
   void add(device_stream x);
   /// Streams that nobody names.
