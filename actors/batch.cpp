@@ -45,7 +45,16 @@ std::span<const std::uint8_t> batch::valid() const noexcept {
 }
 
 field_view batch::field(std::string_view name) const {
-  return slot_->memory().field(find_field(slot_->memory().layout(), name, "a field"));
+  return on_host(find_field(slot_->memory().layout(), name, "a field"));
+}
+
+field_view batch::on_host(std::size_t field) const {
+  if (field < 64 && (slot_->summary().on_device >> field & 1) != 0)
+    throw_error(errc::wrong_field, "batch",
+                '"' + slot_->memory().layout().fields()[field].name
+                    + "\" on the host, while it was decoded on " + slot_->on_device()->calls().name(),
+                "device_field(), or the loader option decoder = \"cpu\"");
+  return slot_->memory().field(field);
 }
 
 field_view batch::checked(std::string_view name, dtype type, std::size_t rank, bool ragged) const {
@@ -54,7 +63,7 @@ field_view batch::checked(std::string_view name, dtype type, std::size_t rank, b
   const auto i = find_field(slot_->memory().layout(), name, asked);
   const auto& have = slot_->memory().layout().fields()[i];
   if (have.ragged == ragged && have.type == type && have.dims.rank() + 1 == rank)
-    return slot_->memory().field(i);
+    return on_host(i);
   auto needed =
       std::string{to_string(have.type)} + " of rank " + std::to_string(have.dims.rank() + 1);
   if (have.is_bytes())

@@ -15,6 +15,7 @@ void worker_state::begin(const worker_config& config, const batcher_actor& batch
   rows_.record = config.record;
   rows_.function.emplace(config.plan, config.record);
   rows_.drill = config.drill;
+  rows_.decode_on(config.device);
   batcher_ = batcher;
   dispatcher_ = dispatcher;
 }
@@ -34,6 +35,21 @@ void worker_state::run(const chunk& work) {
   case row_worker::verdict::cancelled:
     break;
   }
+  tell_batcher();
+  if (rows_.has_waiting() && !std::exchange(will_settle_, true))
+    self_->send(self_, settle_atom_v); // after the chunks that are here already
+}
+
+void worker_state::settle() {
+  will_settle_ = false;
+  rows_.settle();
+  tell_batcher();
+}
+
+/// Rows of earlier chunks may have been the last ones of their batches.
+void worker_state::tell_batcher() {
+  if (rows_.take_completed())
+    self_->send(batcher_, complete_atom_v);
 }
 
 worker_actor::behavior_type worker(worker_state::pointer self, const worker_config& config,
@@ -44,7 +60,11 @@ worker_actor::behavior_type worker(worker_state::pointer self, const worker_conf
   return {
       // A message outlives the actor that ends while it handles it: the work is moved out of it.
       [self](chunk& x) { self->state.run(std::exchange(x, {})); },
-      [self](retire_atom) { self->quit(); },
+      [self](settle_atom) { self->state.settle(); },
+      [self](retire_atom) {
+        self->state.settle();
+        self->quit();
+      },
   };
 }
 

@@ -16,6 +16,8 @@ struct worker_config {
   std::shared_ptr<const job_plan> plan;
   std::shared_ptr<worker_record> record;
   worker_drill drill;
+  /// Null: images are decoded here.
+  std::shared_ptr<device_decoding> device;
   gate_token alive;
 };
 
@@ -30,12 +32,18 @@ public:
   void begin(const worker_config& config, const batcher_actor& batcher,
              const dispatcher_actor& dispatcher);
   void run(const chunk& work);
+  /// Waits for the rows that a device decodes.
+  void settle();
 
 private:
+  void tell_batcher();
+
   pointer self_;
   row_worker rows_;
   batcher_actor batcher_;
   dispatcher_actor dispatcher_;
+  /// A message to itself is under way.
+  bool will_settle_ = false;
 };
 
 /// Spawn detached: functions block. Lives until `retire_atom`, an exit message, or a death on

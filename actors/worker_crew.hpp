@@ -29,6 +29,9 @@ public:
     board_.measure(num_stages, std::move(tracing));
   }
 
+  /// Called before any worker is made: they decode images there.
+  void decode_on(std::shared_ptr<device_decoding> device) { device_ = std::move(device); }
+
   /// For the one thread that makes workers. `replaces`: a worker with this number has died.
   worker_config make(std::shared_ptr<const job_plan> plan, std::size_t number, bool replaces,
                      gate_token alive);
@@ -42,6 +45,7 @@ private:
   const std::uint64_t world_size_;
   const std::shared_ptr<const fault_drill> fault_;
   worker_board board_;
+  std::shared_ptr<device_decoding> device_;
   std::atomic<std::uint64_t> replaced_{0};
   /// How many workers with each number there have been.
   std::map<std::size_t, std::size_t> lives_begun_;

@@ -15,6 +15,8 @@ using worker_actor = caf::typed_actor<
     // Runs the rows dealt by name, then claims rows until the slot has none left. If the last row
     // was among them, tells the batcher of a batch, and the dispatcher of all else.
     caf::reacts_to<chunk>,
+    // From itself: no chunk came meanwhile, so it waits for rows that a device decodes.
+    caf::reacts_to<settle_atom>,
     // Quits after the chunks that came before.
     caf::reacts_to<retire_atom>>;
 

@@ -73,6 +73,27 @@ void device_engine::make_device_slots() {
     ring_.put(std::make_shared<device_slot>(parts_.calls, parts_.host, parts_.fields));
 }
 
+std::size_t device_engine::copy_dense(const batch_slot& from, std::size_t field, device_slot& to) {
+  const auto& memory = from.memory();
+  const auto all = memory.dense_bytes(field);
+  const auto row = all / memory.rows();
+  if ((from.summary().on_device >> field & 1) == 0) {
+    to.copy(field, 0, {memory.dense(field), all});
+    return all;
+  }
+  to.copy_within(field, {memory.on_device(field), all});
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < memory.rows();) { // those that are on the host, many at a time
+    const auto first = i;
+    while (i < memory.rows() && !from.is_on_device(i, field))
+      ++i;
+    to.copy(field, first * row, {memory.dense(field) + first * row, (i - first) * row});
+    bytes += (i - first) * row;
+    i += i == first ? 1 : 0;
+  }
+  return bytes;
+}
+
 void device_engine::copy(batch_slot& from, device_slot& to) {
   const auto begin = steady_ns();
   to.begin(copies_.get());
@@ -85,8 +106,7 @@ void device_engine::copy(batch_slot& from, device_slot& to) {
       to.copy(i, all.values, all.offsets);
       bytes += all.values.size() + all.offsets.size() * sizeof(all.offsets[0]);
     } else if (field.dense_bytes > 0) {
-      to.copy(i, {memory.dense(i), memory.dense_bytes(i)});
-      bytes += memory.dense_bytes(i);
+      bytes += copy_dense(from, i, to);
     }
   }
   to.end();

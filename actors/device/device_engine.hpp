@@ -78,6 +78,8 @@ private:
   /// The other engine's next slot, with its copies under way; null once it was interrupted.
   slot_ptr next_copied();
   void copy(batch_slot& from, device_slot& to);
+  /// Returns how many bytes are copied from the host.
+  static std::size_t copy_dense(const batch_slot& from, std::size_t field, device_slot& to);
   slot_ptr wait_for_next();
   /// Waits until the trainer is done with a slot that is no batch.
   void wait_until_judged(const slot_ptr& word);

@@ -138,6 +138,8 @@ private:
   /// Throws `errc::invalid_argument` for the batch of a loader without a device.
   device_slot& on_device(const char* call) const;
   /// Throws `errc::wrong_field` if the field is not as asked for.
+  /// Throws `errc::wrong_field` for a field that was decoded on a device.
+  field_view on_host(std::size_t field) const;
   field_view checked(std::string_view name, dtype type, std::size_t rank, bool ragged) const;
 
   template <class T, std::size_t N>

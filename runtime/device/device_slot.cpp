@@ -1,5 +1,7 @@
 #include "runtime/device/device_slot.hpp"
 
+#include "runtime/device/device_kernels.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -70,9 +72,13 @@ void device_slot::begin(device_stream copies) {
   is_marked_ = false;
 }
 
-void device_slot::copy(std::size_t field, std::span<const std::byte> from) {
+void device_slot::copy(std::size_t field, std::size_t at, std::span<const std::byte> from) {
   if (!from.empty())
-    calls_->copy(places_[field].at, from.data(), from.size(), copies_);
+    calls_->copy(places_[field].at + at, from.data(), from.size(), copies_);
+}
+
+void device_slot::copy_within(std::size_t field, std::span<const std::byte> from) {
+  calls_->kernels().copy_within(places_[field].at, from.data(), from.size(), copies_);
 }
 
 /// The device must not use what is replaced any more.

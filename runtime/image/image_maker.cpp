@@ -27,7 +27,7 @@ std::string text_of(const image_size& x) {
 } // namespace
 
 void image_maker::make(std::span<const std::byte> file, std::span<const scan_place> places,
-                       rng& random, const make_tensor& tensor) {
+                       rng& random, const make_tensor& tensor, const make_later& later) {
   view_ = image_view{reader_.open(file, options_.max_pixels, places)};
   is_read_ = false;
   for (const auto& step : chain_.steps)
@@ -36,11 +36,42 @@ void image_maker::make(std::span<const std::byte> file, std::span<const scan_pla
   const auto [width, height] = view_.size();
   auto* to = tensor(chain_.form.layout == image_layout::nchw ? shape{3, height, width}
                                                              : shape{height, width, 3});
+  if (leave(file, places, random, later))
+    return;
   if (is_read_)
     write(to);
   else
     read(chain_.form, to);
-  erase(to, random);
+  if (const auto part = draw_part(random))
+    erase(*part, view_.size(), to, &random);
+}
+
+bool image_maker::leave(std::span<const std::byte> file, std::span<const scan_place> places,
+                        rng& random, const make_later& later) {
+  const bool has_noise = chain_.erasing && chain_.erasing->noise;
+  if (!later || is_read_ || options_.exact || has_noise)
+    return false;
+  const auto* frame = reader_.frame_for(view_.plan());
+  if (!frame)
+    return false;
+  late_image x{.maker = this,
+               .file = file,
+               .places = places,
+               .frame = frame,
+               .plan = view_.plan(),
+               .form = chain_.form};
+  auto ahead = random; // whoever makes it at once draws the same
+  if (const auto part = draw_part(ahead))
+    x.erased = {*part, chain_.erasing->values};
+  return later(x);
+}
+
+void image_maker::make_now(const late_image& x, std::span<const scan_place> places,
+                           std::byte* to) {
+  reader_.open(x.file, options_.max_pixels, places);
+  reader_.make(x.plan, x.form, to);
+  if (x.erased)
+    erase(x.erased->part, {x.plan.window.width, x.plan.window.height}, to, nullptr);
 }
 
 // -- steps
@@ -140,20 +171,21 @@ void image_maker::write(std::byte* to) {
                     c, element_at(chain_.form, size_, x, y, c), to);
 }
 
-void image_maker::erase(std::byte* to, rng& random) const {
+std::optional<pixel_rect> image_maker::draw_part(rng& random) const {
   if (!chain_.erasing)
-    return;
-  const auto size = view_.size();
-  const auto part = draw_erased(size, chain_.erasing->ranges, random);
-  if (!part)
-    return;
+    return std::nullopt;
+  return draw_erased(view_.size(), chain_.erasing->ranges, random);
+}
+
+void image_maker::erase(const pixel_rect& part, const image_size& of, std::byte* to,
+                        rng* noise) const {
   for (std::size_t c = 0; c < 3; ++c)
-    for (auto y = part->y; y < part->y + part->height; ++y)
-      for (auto x = part->x; x < part->x + part->width; ++x)
+    for (auto y = part.y; y < part.y + part.height; ++y)
+      for (auto x = part.x; x < part.x + part.width; ++x)
         put_float(chain_.form.type,
-                  chain_.erasing->noise ? static_cast<float>(random.normal())
+                  chain_.erasing->noise ? static_cast<float>(noise->normal())
                                         : chain_.erasing->values[c],
-                  element_at(chain_.form, size, x, y, c), to);
+                  element_at(chain_.form, of, x, y, c), to);
 }
 
 } // namespace leat

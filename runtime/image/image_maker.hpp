@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/image/image_reader.hpp"
+#include "runtime/image/late_image.hpp"
 #include "runtime/image/pixels/float_image.hpp"
 #include "runtime/image/pixels/float_resampler.hpp"
 #include "runtime/image/pixels/image_chain.hpp"
@@ -12,6 +13,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,7 +34,16 @@ public:
   /// Throws `bad_sample`: what image_reader throws, and wrong_shape where an image is too small.
   /// `places`: as image_reader::open takes them.
   void make(std::span<const std::byte> file, std::span<const scan_place> places, rng& random,
-            const make_tensor& tensor);
+            const make_tensor& tensor) {
+    make(file, places, random, tensor, nullptr);
+  }
+  /// Asked whether somebody makes the tensor's bytes later; if not, they are made at once.
+  using make_later = std::function<bool(late_image&)>;
+  /// `later` may be null. Not asked where the pixels are not one resampling of a JPEG's planes.
+  void make(std::span<const std::byte> file, std::span<const scan_place> places, rng& random,
+            const make_tensor& tensor, const make_later& later);
+  /// The bytes of an image that was to be made later.
+  void make_now(const late_image& x, std::span<const scan_place> places, std::byte* to);
 
   const tensor_form& form() const noexcept { return chain_.form; }
 
@@ -53,7 +64,11 @@ private:
   void replace(const image_size& size, const std::function<void(const float_image&)>& fill);
   float_image floats() noexcept;
   void write(std::byte* to);
-  void erase(std::byte* to, rng& random) const;
+  /// Draws the part that is erased, which may be none.
+  std::optional<pixel_rect> draw_part(rng& random) const;
+  void erase(const pixel_rect& part, const image_size& of, std::byte* to, rng* noise) const;
+  bool leave(std::span<const std::byte> file, std::span<const scan_place> places, rng& random,
+             const make_later& later);
 
   image_chain chain_;
   decode_options options_;

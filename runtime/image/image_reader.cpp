@@ -113,6 +113,13 @@ void image_reader::make(const resize_plan& what, const tensor_form& form, std::b
   make_rows(form, to);
 }
 
+const jpeg_frame* image_reader::frame_for(const resize_plan& what) {
+  if (kind_ != kind::jpeg_planes || !own_scan_decoder_ || !planes_.can_go(plane_decoder::way::own))
+    return nullptr;
+  frame_ = planes_.scale(dct_scale_for(what));
+  return &frame_;
+}
+
 void image_reader::make_jpeg(const resize_plan& what, const tensor_form& form, std::byte* to) {
   frame_ = planes_.scale(dct_scale_for(what));
   std::array<plane_form, 3> forms;

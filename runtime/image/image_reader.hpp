@@ -60,6 +60,10 @@ public:
   /// made into fewer than 24 pixels, the two may differ by more.
   void make_exact(const resize_plan& what, const tensor_form& form, std::byte* to);
 
+  /// The opened file as it is decoded for such pixels, in place of `make`; null where it is not one
+  /// that leat's own JPEG decoder takes. Borrowed until the next `open`.
+  const jpeg_frame* frame_for(const resize_plan& what);
+
   /// Whether leat's own JPEG decoder made the opened file's pixels, once `make` made them.
   bool went_own_way() const noexcept {
     return kind_ == kind::jpeg_planes && planes_.last_way() == plane_decoder::way::own;

@@ -74,9 +74,14 @@ batch_memory::batch_memory(std::shared_ptr<const batch_layout> layout, std::size
       const bool is_given = tensors.fields.empty() || tensors.fields[i];
       dense_.emplace_back(row_bytes_[i] * rows_, is_given ? tensors.from : nullptr);
       ragged_.emplace_back(fields[i].ragged ? rows_ : 0);
+      if (tensors.device)
+        on_device_.emplace_back(tensors.device,
+                                tensors.made_there[i] ? row_bytes_[i] * rows_ : 0);
     }
   } catch (const std::bad_alloc&) {
     refuse_batch_size(*layout_, rows_);
+  } catch (const error&) { // of the device
+    throw;
   } catch (...) { // a resource of the program's own
     throw_error(errc::no_resources, "batch", "options.batch_memory threw: " + exception_text(),
                 "memory for a batch of " + std::to_string(rows_) + " rows, or std::bad_alloc");
@@ -101,14 +106,22 @@ void batch_memory::begin_rows() noexcept {
     x.is_current = false;
 }
 
-row_target batch_memory::target(std::size_t row, bool follows, std::span<std::byte*> dense_at,
-                                std::span<ragged_row> ragged_at) {
+row_target batch_memory::target(std::size_t row, bool follows, row_memory& to) {
+  if (row_bytes_.size() != to.dense.size()) { // asked for per row
+    to.dense.resize(row_bytes_.size());
+    to.ragged.resize(row_bytes_.size());
+    to.on_device.resize(on_device_.size());
+  }
   for (std::size_t i = 0; i < row_bytes_.size(); ++i) {
     const bool is_ragged = layout_->fields()[i].ragged;
-    dense_at[i] = is_ragged ? nullptr : dense_[i].data() + row * row_bytes_[i];
-    ragged_at[i] = is_ragged ? ragged_[i].target(row, follows) : ragged_row{};
+    to.dense[i] = is_ragged ? nullptr : dense_[i].data() + row * row_bytes_[i];
+    to.ragged[i] = is_ragged ? ragged_[i].target(row, follows) : ragged_row{};
   }
-  return {layout_.get(), dense_at, ragged_at};
+  for (std::size_t i = 0; i < on_device_.size(); ++i) {
+    auto* all = on_device_[i].data();
+    to.on_device[i] = all ? all + row * row_bytes_[i] : nullptr;
+  }
+  return {layout_.get(), to.dense, to.ragged, to.on_device};
 }
 
 void batch_memory::clear(std::size_t row) noexcept {

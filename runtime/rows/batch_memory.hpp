@@ -2,6 +2,7 @@
 
 #include "runtime/base/huge_buffer.hpp"
 #include "runtime/base/threads/mutex.hpp"
+#include "runtime/device/device_memory.hpp"
 #include "runtime/rows/ragged_rows.hpp"
 #include "runtime/sample/batch_layout.hpp"
 #include "runtime/sample/sample_access.hpp"
@@ -30,6 +31,10 @@ struct tensor_memory {
   std::shared_ptr<std::pmr::memory_resource> from = {};
   /// By field, whether its memory comes from there; empty: that of all.
   std::vector<bool> fields = {};
+  /// A device that rows may be made on; null: none.
+  std::shared_ptr<device_calls> device = {};
+  /// By field, whether it has memory there, too.
+  std::vector<bool> made_there = {};
 };
 
 /// The bytes of one batch of one rank, reused for many: a tensor for each dense field, and the
@@ -45,6 +50,10 @@ public:
 
   /// [rows, ...] of a dense field.
   const std::byte* dense(std::size_t field) const noexcept { return dense_[field].data(); }
+  /// The same in the device's memory, for rows that are made there; null: none of the field's are.
+  const std::byte* on_device(std::size_t field) const noexcept {
+    return on_device_.empty() ? nullptr : on_device_[field].data();
+  }
   /// All rows of a dense field.
   std::size_t dense_bytes(std::size_t field) const noexcept { return dense_[field].size(); }
 
@@ -55,10 +64,16 @@ public:
   void begin_rows() noexcept;
   /// How often they began. For the thread that makes a row.
   std::uint64_t opening() const noexcept { return opening_; }
-  /// Points `dense` and `ragged` (one entry per field) to the row's memory, and returns a target
-  /// that refers to them. `follows`: see ragged_rows::target.
-  row_target target(std::size_t row, bool follows, std::span<std::byte*> dense,
-                    std::span<ragged_row> ragged);
+  /// The memory of one row: an entry for each field.
+  struct row_memory {
+    std::vector<std::byte*> dense;
+    std::vector<ragged_row> ragged;
+    /// Empty without a device.
+    std::vector<std::byte*> on_device;
+  };
+  /// Points `to` to the row's memory, and returns a target that refers to it. `follows`: see
+  /// ragged_rows::target.
+  row_target target(std::size_t row, bool follows, row_memory& to);
   /// Zeroes the row.
   void clear(std::size_t row) noexcept;
 
@@ -79,6 +94,8 @@ private:
   const std::shared_ptr<const batch_layout> layout_;
   const std::size_t rows_;
   std::vector<huge_buffer> dense_;
+  /// By field; empty without a device.
+  std::vector<device_memory> on_device_;
   /// Bytes of a row, by field: asked for per row.
   std::vector<std::size_t> row_bytes_;
   /// By field; without rows for dense ones.
@@ -92,22 +109,16 @@ private:
 class row_places {
 public:
   row_target at(batch_memory& memory, std::size_t row) {
-    const auto fields = memory.layout().fields().size();
-    if (fields != dense_.size()) { // asked for per row
-      dense_.resize(fields);
-      ragged_.resize(fields);
-    }
     const bool follows =
         row == 0 || (memory_ == &memory && opening_ == memory.opening() && row == next_row_);
     memory_ = follows ? &memory : nullptr;
     opening_ = memory.opening();
     next_row_ = row + 1;
-    return memory.target(row, follows, dense_, ragged_);
+    return memory.target(row, follows, fields_);
   }
 
 private:
-  std::vector<std::byte*> dense_;
-  std::vector<ragged_row> ragged_;
+  batch_memory::row_memory fields_;
   /// The memory of the last row, if it followed: see ragged_rows::target.
   const batch_memory* memory_ = nullptr;
   std::uint64_t opening_ = 0;

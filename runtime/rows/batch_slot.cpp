@@ -102,11 +102,12 @@ batch_slot::claimed batch_slot::claim(std::uint32_t ticket, std::size_t limit, s
 }
 
 void batch_slot::close() {
-  auto& [valid, num_valid, digest, given, bad] = summary_;
+  auto& [valid, num_valid, digest, given, bad, on_device] = summary_;
   num_valid = 0;
   digest = {};
   given.clear();
   bad.clear();
+  on_device = 0;
   for (std::size_t i = 0; i < num_rows_; ++i) {
     const auto& row = results_[i];
     valid[i] = row.what == row_result::outcome::good ? 1 : 0;
@@ -114,6 +115,7 @@ void batch_slot::close() {
       ++num_valid;
       digest += row.digest;
       add(given, row.given);
+      on_device |= row.on_device;
     }
     if (row.failure && !plan_.failure)
       plan_.failure = *row.failure;

@@ -71,6 +71,8 @@ struct batch_summary {
   /// What inputs of mixes gave to these.
   input_counts given;
   std::vector<bad_row> bad;
+  /// A bit for each field of which some rows are in the device's memory of the slot alone.
+  std::uint64_t on_device = 0;
 };
 
 /// One batch of one rank, in memory that is reused for many: its rows' requests, their owners, and
@@ -171,6 +173,11 @@ public:
 
   /// Only for a closed batch.
   const batch_summary& summary() const noexcept { return summary_; }
+  /// Likewise: whether a field of the row was made on a device, and is not on the host.
+  bool is_on_device(std::size_t row, std::size_t field) const noexcept {
+    return row < num_rows_ && summary_.valid[row] != 0
+           && (results_[row].on_device >> field & 1) != 0;
+  }
   batch_memory& memory() noexcept { return memory_; }
   const batch_memory& memory() const noexcept { return memory_; }
 

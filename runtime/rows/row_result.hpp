@@ -45,6 +45,8 @@ struct row_result {
   rare<bad_row> bad;
   /// Set if the outcome is `failed`.
   rare<error> failure;
+  /// A bit for each field that was made in the device's memory of the row, and not in the host's.
+  std::uint64_t on_device = 0;
   /// For a probe.
   sighting seen;
 
@@ -57,6 +59,7 @@ struct row_result {
     given.clear();
     bad.reset();
     failure.reset();
+    on_device = 0;
     seen.clear();
   }
 };

@@ -33,6 +33,10 @@ public:
   /// Makes the requested row, with its digest, in the target; a bad sample is treated as the policy
   /// says. A probe needs no target. `result` must be clear.
   void run(const row_request& row, const row_target& target, row_result& result);
+  /// The hash of a row's pixels, which were not there when it was run.
+  void hash(const row_request& row, const row_target& target, row_result& result) const {
+    result.pixels = hash_of_pixels(row, target);
+  }
   /// A hint: this row is run after the one that is about to be run.
   void expect(const row_request& next) noexcept;
   /// A row that is to be made, as for run().

@@ -68,6 +68,7 @@ bool row_worker::run_together(batch_slot& slot, std::size_t n, RowAt row_at) {
     (void)begin_row(slot, row);
     together.push_back(
         {&slot.request(row), places_together[i].at(slot.memory(), row), &slot.result(row)});
+    together.back().target.late = decoder_.get();
   }
   function->run_together(together);
   return true;
@@ -91,10 +92,11 @@ row_worker::verdict row_worker::run_group(batch_slot& slot, std::size_t n, RowAt
       return verdict::cancelled;
     record->clock.begin(begin);
     if (!run_together(slot, n, row_at))
-      return verdict::dead;
+      return die();
     record->clock.end(steady_ns(), 1, slot.plan().epoch, slot.request(row_at(0)).position);
     for (std::size_t i = 0; i < n; ++i)
-      done.add(row_at(i));
+      if (!waits(slot, row_at(i), together[i].target))
+        done.add(row_at(i));
     add_alone(record->rows_done, std::uint64_t{n});
   }
   for (std::size_t i = 0; i < n && !is_together; ++i) {
@@ -103,15 +105,18 @@ row_worker::verdict row_worker::run_group(batch_slot& slot, std::size_t n, RowAt
     const auto row = row_at(i);
     const auto& x = slot.request(row);
     if (!begin_row(slot, row))
-      return verdict::dead;
+      return die();
     if (i == 0 && is_measured)
       record->clock.begin(begin);
     if (i + 1 < n)
       function->expect(slot.request(row_at(i + 1)));
-    function->run(x, places.at(slot.memory(), row), slot.result(row));
+    auto target = places.at(slot.memory(), row);
+    target.late = decoder_.get();
+    function->run(x, target, slot.result(row));
     if (i == 0 && is_measured && n > 1)
       record->clock.end(steady_ns(), weight, slot.plan().epoch, x.position);
-    done.add(row);
+    if (!waits(slot, row, target))
+      done.add(row);
     add_alone(record->rows_done, std::uint64_t{1});
   }
   const auto end = steady_ns();
@@ -206,6 +211,7 @@ row_worker::verdict row_worker::run_rows(batch_slot& slot, std::size_t n, RowAt 
   if (slot.holds_turns())
     return run_turns(slot, n, row_at);
   add_alone(record->rows_dealt, std::uint64_t{n});
+  make_room();
   return run_group(slot, n, row_at);
 }
 
@@ -218,6 +224,7 @@ row_worker::verdict row_worker::run(batch_slot& slot, std::span<const std::uint3
 }
 
 row_worker::verdict row_worker::run(const chunk& work) {
+  chunk_slot_ = work.slot;
   auto result = verdict::going_on;
   const auto most = [&] { return work.turns ? 1 : group(); };
   for (std::span left{work.rows}; result == verdict::going_on && !left.empty();) {
@@ -232,7 +239,69 @@ row_worker::verdict row_worker::run(const chunk& work) {
     result = run(*work.slot, rows.first, rows.end);
   }
   rest();
+  chunk_slot_ = nullptr;
   return result;
+}
+
+// -- rows that a device decodes
+
+void row_worker::decode_on(std::shared_ptr<device_decoding> device) {
+  if (device)
+    decoder_ = std::make_unique<device_decoder>(std::move(device), function->takes_several());
+}
+
+row_worker::verdict row_worker::die() {
+  decoder_ = nullptr; // waits for the device: others make its rows now
+  return verdict::dead;
+}
+
+bool row_worker::waits(batch_slot& slot, std::size_t row, const row_target& target) {
+  if (!decoder_ || !decoder_->end_row(target, slot, row, chunk_slot_))
+    return false;
+  // Should this worker die, it did not die over this row.
+  slot.holder(row).state.store(row_holder::phase::dealt, std::memory_order_relaxed);
+  return true;
+}
+
+void row_worker::make_room() {
+  if (!decoder_)
+    return;
+  while (decoder_->is_full() || decoder_->is_oldest_done())
+    finish_group();
+}
+
+void row_worker::settle() {
+  if (!decoder_)
+    return;
+  decoder_->flush();
+  while (decoder_->is_busy())
+    finish_group();
+  rest();
+}
+
+void row_worker::finish_group() {
+  for (const auto& x : decoder_->finish_oldest())
+    finish(x);
+}
+
+void row_worker::finish(const device_decoder::row& x) {
+  auto& slot = *x.slot;
+  auto& result = slot.result(x.number);
+  if (x.is_bad) { // the processor's verdict counts, and its pixels
+    record->since_ns.store(steady_ns(), std::memory_order_relaxed);
+    slot.holder(x.number).state.store(row_holder::phase::begun, std::memory_order_relaxed);
+    result.clear();
+    function->run(slot.request(x.number), places_again_.at(slot.memory(), x.number), result);
+  } else if (x.failure) {
+    result.what = row_result::outcome::failed;
+    result.failure = *x.failure;
+  } else {
+    result.on_device = x.fields;
+    if (plan->hash_pixels)
+      function->hash(slot.request(x.number), places_again_.at(slot.memory(), x.number), result);
+  }
+  if (slot.finish(x.number))
+    has_completed_ = true;
 }
 
 } // namespace leat

@@ -2,6 +2,7 @@
 
 #include "messages/chunk.hpp"
 #include "runtime/rows/batch_slot.hpp"
+#include "runtime/rows/device_decoder.hpp"
 #include "runtime/rows/row_runner.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace leat {
@@ -69,6 +71,15 @@ public:
   /// No row follows for now: called after the last row of a chunk.
   void rest();
 
+  /// Decodes images there from now on; null: in this thread. Called once `function` is there.
+  void decode_on(std::shared_ptr<device_decoding> device);
+  /// Rows that were run wait for the device: nobody counts them as done.
+  bool has_waiting() const noexcept { return decoder_ && decoder_->has_rows(); }
+  /// Waits for them, and makes those anew that the device could not.
+  void settle();
+  /// Whether rows that waited were the last ones of a batch since this was asked.
+  bool take_completed() noexcept { return std::exchange(has_completed_, false); }
+
   std::shared_ptr<const job_plan> plan;
   std::shared_ptr<worker_record> record;
   std::optional<row_runner> function;
@@ -89,16 +100,28 @@ private:
   bool run_lane(const row_request& turn, row_holder& holder);
   template <class RowAt>
   verdict run_group(batch_slot& slot, std::size_t n, RowAt row_at);
+  verdict die();
   /// False if the worker dies over the row on purpose.
   bool begin_row(batch_slot& slot, std::size_t row);
   bool dies_over(const batch_slot& slot, std::size_t row) const noexcept;
   template <class RowAt>
   bool run_together(batch_slot& slot, std::size_t n, RowAt row_at);
+  /// Whether the row, which was run, waits for the device.
+  bool waits(batch_slot& slot, std::size_t row, const row_target& target);
+  /// Before rows are run: a group of the device's can be begun.
+  void make_room();
+  void finish_group();
+  void finish(const device_decoder::row& x);
 
   /// Of a probe in a lane's turn.
   row_result seen_;
   group_size rows_;
   group_size probes_;
+  std::unique_ptr<device_decoder> decoder_;
+  /// Keeps the slot of the chunk that is run, for rows that wait.
+  std::shared_ptr<batch_slot> chunk_slot_;
+  row_places places_again_;
+  bool has_completed_ = false;
   /// Rows since the last rest, for a trace.
   struct {
     std::int64_t begin = 0;

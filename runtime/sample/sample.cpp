@@ -1,4 +1,5 @@
 #include "runtime/sample/field_errors.hpp"
+#include "runtime/sample/late_fields.hpp"
 #include "runtime/sample/machine_memory.hpp"
 #include "runtime/sample/raw_buffer.hpp"
 #include "runtime/sample/sample_access.hpp"
@@ -25,6 +26,8 @@ struct field {
   std::size_t size = 0;
   /// For a JPEG: where its MCU rows begin, in memory that the source lent.
   std::span<const std::byte> places;
+  /// Made later, in the row's field of the batch that its place stands for; 0: it is made already.
+  std::size_t late = 0;
   std::vector<std::byte> owned;
 
   bool is_bytes() const noexcept { return ragged && type == dtype::u8 && dims.rank() <= 1; }
@@ -85,6 +88,8 @@ struct sample::state {
   std::uint64_t bytes_read = 0;
   /// Fields may lie in them.
   std::vector<payload_ptr> kept;
+  /// Bytes of a field that was removed while another one is made of them later.
+  std::vector<std::byte> removed;
 
   const field* find(std::string_view name) const noexcept {
     for (std::size_t i = 0; i < used; ++i)
@@ -94,9 +99,28 @@ struct sample::state {
   }
 
   const field& get(std::string_view name) const {
+    if (const auto* x = find(name)) {
+      if (x->late > 0)
+        settle(*x);
+      return *x;
+    }
+    miss(name);
+  }
+  /// Without a look at its bytes.
+  const field& get_form(std::string_view name) const {
     if (const auto* x = find(name))
       return *x;
     miss(name);
+  }
+
+  /// Somebody wants the bytes of a field that is made later.
+  [[gnu::cold]] void settle(const field& x) const {
+    const auto number = std::exchange(const_cast<field&>(x).late, 0) - 1;
+    target->late->make_now(*target, number);
+  }
+  void drop(field& x) const noexcept {
+    if (x.late > 0)
+      target->late->drop(*target, std::exchange(x.late, 0) - 1);
   }
 
   [[noreturn, gnu::cold]] void miss(std::string_view name) const { // apart: get() is hot
@@ -107,7 +131,7 @@ struct sample::state {
   }
 
   const field& get_tensor(std::string_view name) const {
-    const auto& x = get(name);
+    const auto& x = get_form(name);
     if (x.is_bytes())
       throw bad_sample(cause::wrong_shape, "field is " + x.name + " bytes, asked for a tensor");
     return x;
@@ -118,6 +142,7 @@ struct sample::state {
     if (const auto* found = find(name)) {
       auto& x = const_cast<field&>(*found);
       x.places = {};
+      drop(x);
       return x;
     }
     if (used == fields.size())
@@ -127,6 +152,7 @@ struct sample::state {
     x.data = nullptr;
     x.size = 0;
     x.places = {};
+    x.late = 0;
     return x;
   }
 
@@ -202,11 +228,11 @@ const std::byte* sample::tensor(std::string_view name, dtype type, std::size_t r
 }
 
 bool sample::is_bytes(std::string_view name) const {
-  return state_->get(name).is_bytes();
+  return state_->get_form(name).is_bytes();
 }
 
 bool sample::is_ragged(std::string_view name) const {
-  return state_->get(name).ragged;
+  return state_->get_form(name).ragged;
 }
 
 dtype sample::type_of(std::string_view name) const {
@@ -292,6 +318,9 @@ std::span<std::byte> sample::make_bytes(std::string_view name, std::size_t size)
 void sample::erase(std::string_view name) noexcept {
   auto* x = const_cast<field*>(state_->find(name));
   if (x) {
+    state_->drop(*x);
+    if (state_->target && state_->target->late && x->data == x->owned.data())
+      state_->removed.swap(x->owned);
     // Keeps the order of the others and the entry's memory.
     auto* end = state_->fields.data() + state_->used;
     std::rotate(x, x + 1, end);
@@ -319,6 +348,8 @@ void sample_access::reset(sample& x, const row_target* target) {
   s.used = 0;
   s.id.clear();
   s.target = target;
+  if (target && target->late)
+    target->late->drop_all(*target);
   s.stop = nullptr;
   s.blocks = nullptr;
   s.kept.clear();
@@ -404,7 +435,7 @@ void sample_access::own(sample& x) {
     auto& f = s.fields[i];
     if (!lies_in(s.place_bytes.all(), f.places.data()))
       f.places = {}; // only time is lost
-    if (f.data == f.owned.data() || lies_in(s.scratch.all(), f.data) || f.size == 0)
+    if (f.data == f.owned.data() || lies_in(s.scratch.all(), f.data) || f.size == 0 || f.late > 0)
       continue;
     f.owned.assign(f.data, f.data + f.size);
     f.data = f.owned.data();
@@ -442,7 +473,7 @@ void sample_access::keep(sample& x, const std::vector<std::string>& names) {
   auto& s = *x.state_;
   std::size_t kept = 0;
   for (const auto& name : names) {
-    auto* found = const_cast<field*>(&s.get(name));
+    auto* found = const_cast<field*>(&s.get_form(name));
     if (found >= s.fields.data() + kept) // a name that occurs twice is kept once
       std::swap(*found, s.fields[kept++]);
   }
@@ -471,7 +502,7 @@ void sample_access::deliver(sample& x) {
   const auto& layout = *s.target->layout;
   for (std::size_t i = 0; i < layout.fields().size(); ++i) {
     const auto& want = layout.fields()[i];
-    const auto& have = s.get(want.name);
+    const auto& have = s.get_form(want.name);
     if (!has_layout(have, want))
       throw bad_sample(cause::wrong_shape, other_layout_text(leat::layout_of(have), want));
     if (want.ragged)
@@ -489,7 +520,24 @@ std::vector<field_layout> sample_access::fields(const sample& x) {
 }
 
 field_layout sample_access::layout_of(const sample& x, std::string_view name) {
-  return leat::layout_of(x.state_->get(name));
+  return leat::layout_of(x.state_->get_form(name));
+}
+
+bool sample_access::has_late_fields(const sample& x) noexcept {
+  return x.state_->target && x.state_->target->late;
+}
+
+bool sample_access::make_later(sample& x, std::string_view name, const late_image& from) {
+  const auto& s = *x.state_;
+  const auto& row = *s.target;
+  auto& f = const_cast<field&>(s.get_form(name));
+  const auto i = std::find(row.dense.begin(), row.dense.end(), f.data) - row.dense.begin();
+  const auto number = static_cast<std::size_t>(i);
+  if (number >= row.on_device.size() || !row.on_device[number]
+      || !row.late->take(row, number, from))
+    return false;
+  f.late = number + 1;
+  return true;
 }
 
 std::uint64_t sample_access::take_bytes_read(sample& x) {

@@ -8,6 +8,7 @@
 #include "runtime/image/pixels/image_chain.hpp"
 #include "runtime/image/pixels/image_view.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
+#include "runtime/sample/sample_access.hpp"
 #include "runtime/sample/source_access.hpp"
 
 #include <leat/image.hpp>
@@ -62,11 +63,19 @@ map_function image_function(const std::vector<std::string>& names, const image_c
   return [names, maker, places](sample& to, context& in) {
     const auto& name = choose(names, to);
     const auto file = to.bytes(name);
-    read_row_places(source_access::places(to, name), file, *places);
+    const auto place_bytes = source_access::places(to, name);
+    read_row_places(place_bytes, file, *places);
     // The file stays readable until the map is done, even if the tensor takes its field's place.
-    maker->make(file, *places, in.rng(), [&](const shape& dims) {
+    const auto tensor = [&](const shape& dims) {
       return to.make_tensor(image_field, maker->form().type, dims);
-    });
+    };
+    if (sample_access::has_late_fields(to)) // asked apart: a row has few more calls than this
+      maker->make(file, *places, in.rng(), tensor, [&](late_image& x) {
+        x.place_bytes = place_bytes;
+        return sample_access::make_later(to, image_field, x);
+      });
+    else
+      maker->make(file, *places, in.rng(), tensor);
     if (name != image_field)
       to.erase(name);
   };

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "runtime/image/device/cpu_reason.hpp"
+#include "runtime/image/device/image_group.hpp"
+#include "runtime/image/jpeg/jpeg_frame.hpp"
+#include "runtime/image/jpeg/scan_decoder.hpp"
+
+#include <leat/resize_plan.hpp>
+#include <leat/tensor_form.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+namespace leat {
+
+class image_maker;
+
+/// An image whose random decisions are made, and whose pixels are not: those of `plan`, as the form
+/// says, with a part of them replaced.
+struct late_image {
+  /// Makes them in this thread: image_maker::make_now().
+  image_maker* maker = nullptr;
+  /// Both borrowed until the row is done.
+  std::span<const std::byte> file = {};
+  /// What the source knows of the file's MCU rows: see read_row_places().
+  std::span<const std::byte> place_bytes = {};
+  /// And of its places by work: see read_work_places().
+  std::span<const std::byte> work_bytes = {};
+  /// Why it can only be made at once; then the rest is not said.
+  std::optional<cpu_reason> why = {};
+
+  // Borrowed for the call that hands it over:
+  std::span<const scan_place> places = {};
+  /// As it is decoded for the plan.
+  const jpeg_frame* frame = nullptr;
+
+  resize_plan plan = {};
+  tensor_form form = {};
+  std::optional<erased_part> erased = {};
+};
+
+} // namespace leat

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "runtime/base/metrics.hpp"
+#include "runtime/base/not_copied.hpp"
+#include "runtime/device/device_kernels.hpp"
+#include "runtime/device/pinned_memory.hpp"
+#include "runtime/image/device/cpu_reason.hpp"
+#include "runtime/image/device/kernel_launch.hpp"
+
+#include <array>
+#include <cstddef>
+#include <memory>
+
+namespace leat {
+
+/// How the workers of a job decode images on a device: what they share.
+struct device_decoding : not_copied {
+  /// Throws `errc::device` that says why the device cannot. `workers`: at most so many share the
+  /// device's memory for this.
+  device_decoding(std::shared_ptr<device_calls> calls, std::shared_ptr<pinned_memory> host,
+                  std::size_t workers, bool copies_back);
+
+  /// One that is made, and two that the device has: while it ends one, it has another.
+  static constexpr std::size_t groups_of_worker = 3;
+
+  const std::shared_ptr<device_calls> calls;
+  const std::shared_ptr<pinned_memory> host;
+  device_kernels& kernels;
+  std::array<device_kernel, num_kernels> functions;
+  /// Pixels are copied to the host's memory of the row, too.
+  const bool copies_back;
+  /// Bytes of a group: on the host and the device what is copied; on the device what kernels use.
+  const std::size_t scratch;
+  const std::size_t staging;
+
+  // Any thread:
+  counter decoded;
+  counter groups;
+  /// Bytes that were copied there.
+  counter bytes;
+  /// Images that the processor made, by reason.
+  std::array<counter, num_cpu_reasons> on_cpu;
+  /// What the host did for images that are decoded there.
+  time_counter prepared;
+  /// How long workers waited for the device.
+  time_counter waited;
+};
+
+} // namespace leat
