@@ -1,0 +1,43 @@
+#include "runtime/image/device/image_group.hpp"
+
+namespace leat {
+
+std::string_view to_string(cpu_reason x) noexcept {
+  switch (x) {
+  case cpu_reason::no_places:
+    return "no places";
+  case cpu_reason::not_baseline:
+    return "not baseline";
+  case cpu_reason::restarts:
+    return "restart markers";
+  case cpu_reason::components:
+    return "components";
+  case cpu_reason::tables:
+    return "Huffman tables";
+  case cpu_reason::too_large:
+    return "too large";
+  }
+  return "";
+}
+
+image_group::image_group(std::span<std::byte> staging, std::size_t scratch)
+    : staging_(staging), scratch_(scratch) {}
+
+void image_group::clear() {
+  images_.clear();
+}
+
+image_group::added image_group::add(const group_image&) {
+  why_ = cpu_reason::no_places;
+  return added::no;
+}
+
+void image_group::withdraw(std::size_t number) {
+  images_[number].pixels.to = nullptr;
+}
+
+device_group image_group::seal(const std::byte*, std::byte*) {
+  return {};
+}
+
+} // namespace leat
