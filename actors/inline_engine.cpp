@@ -16,6 +16,7 @@ inline_engine::inline_engine(engine_parts parts, caller_watch& watch)
   worker_.record = config.record;
   worker_.drill = config.drill;
   worker_.function.emplace(parts.plan, config.record);
+  worker_.decode_on(config.device);
   order_.emplace(std::move(parts.order), *worker_.function);
   watch.look_at(parts.plan, {config.record, parts.calls});
 }
@@ -30,6 +31,7 @@ void inline_engine::recycle(slot_ptr slot) {
 }
 
 void inline_engine::rewind(std::uint64_t run) {
+  worker_.settle();
   if (begun_)
     recycle(std::move(begun_));
   order_->rewind(run);
@@ -71,6 +73,7 @@ slot_ptr inline_engine::next() {
     }
     if (begun_->plan().what == batch_plan::kind::batch)
       make_rows();
+    worker_.settle();
     worker_.rest();
     begun_->close();
   } catch (const patience_ended&) {

@@ -5,16 +5,48 @@
 #include "actors/inline_engine.hpp"
 #include "runtime/device/cuda/cuda_device.hpp"
 #include "runtime/device/device_name.hpp"
+#include "runtime/rows/device_decoding.hpp"
 
+#include <leat/notice.hpp>
 #include <leat/trace.hpp>
 
 #include <chrono>
 #include <stop_token>
+#include <thread>
 #include <utility>
 
 namespace leat {
 
 namespace {
+
+/// Null where images are decoded on the processors. Throws `errc::device` where they must not be.
+std::shared_ptr<device_decoding> begin_decoding(engine_parts& parts, const device_parts& device,
+                                                const loader_options& options) {
+  if (options.decoder == "cpu")
+    return nullptr;
+  auto fields = fields_made_there(*parts.plan, parts.memory.fields);
+  const bool is_forced = options.decoder == "device";
+  if (fields.empty()) {
+    if (is_forced)
+      refuse_argument("loader.decoder", "\"device\", and no image that goes there",
+                      "a map such as train_image, or \"auto\"");
+    return nullptr;
+  }
+  try {
+    auto decoding = std::make_shared<device_decoding>(
+        device.calls, device.host,
+        options.workers == automatic ? std::thread::hardware_concurrency() : options.workers,
+        parts.plan->hash_pixels);
+    parts.memory.device = device.calls;
+    parts.memory.made_there = std::move(fields);
+    return decoding;
+  } catch (const error& problem) {
+    if (is_forced || problem.code() != errc::device)
+      throw;
+    notice("loader: JPEGs are decoded on the processors: " + std::string{problem.what()});
+    return nullptr;
+  }
+}
 
 /// Starts CUDA if the options name a device; the engine's memory is then pinned for it.
 std::optional<device_parts> begin_device(engine_parts& parts, const loader_options& options) {
@@ -28,7 +60,9 @@ std::optional<device_parts> begin_device(engine_parts& parts, const loader_optio
   for (const auto& x : fields) // others may be copied elsewhere by whoever takes them for unpinned
     parts.memory.fields.push_back(x.dense_bytes > 0);
   parts.is_for_trainer = false;
-  return device_parts{calls, host, std::move(fields), options.leases};
+  device_parts device{calls, host, std::move(fields), options.leases};
+  parts.crew->decode_on(begin_decoding(parts, device, options));
+  return device;
 }
 
 } // namespace

@@ -1,5 +1,8 @@
 #include "actors/loader_statistics.hpp"
 
+#include "runtime/image/late_image.hpp"
+#include "runtime/rows/device_decoding.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -12,23 +15,32 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// True for leat's maps that make images: "map train_image@1".
-bool decodes(const std::string& stage) {
-  return stage.find("_image@") != std::string::npos;
-}
-
 stage_stats::kind kind_of(std::size_t i, const std::vector<std::string>& stages,
                           std::size_t num_sources) {
   if (i == stages.size())
     return stage_stats::kind::writing;
   if (i < num_sources)
     return stage_stats::kind::reading;
-  return decodes(stages[i]) ? stage_stats::kind::decoding : stage_stats::kind::function;
+  return makes_image(stages[i]) ? stage_stats::kind::decoding : stage_stats::kind::function;
 }
 
 duration_stats stats_of(const histogram& x) {
   const auto seen = x.read();
   return {seen.count, seen.sum, seen.at_most(0.5), seen.at_most(0.99)};
+}
+
+std::optional<decoder_stats> stats_of(const device_decoding* x) {
+  if (!x)
+    return std::nullopt;
+  decoder_stats result{.images = x->decoded.get(),
+                       .groups = x->groups.get(),
+                       .bytes = x->bytes.get(),
+                       .prepared = x->prepared.get(),
+                       .waited = x->waited.get()};
+  for (std::size_t i = 0; i < num_cpu_reasons; ++i)
+    if (const auto n = x->on_cpu[i].get(); n > 0)
+      result.on_cpu.emplace_back(to_string(static_cast<cpu_reason>(i)), n);
+  return result;
 }
 
 } // namespace
@@ -60,7 +72,8 @@ loader_stats stats_of(const job_metrics& metrics, const worker_crew& crew,
                   slots(slot_phase::leased)};
   if (metrics.device.batches.get() > 0)
     result.device = {metrics.device.bytes.get(), metrics.device.batches.get(),
-                     metrics.device.waits.get(), metrics.device.pinned.get() != 0};
+                     metrics.device.waits.get(), metrics.device.pinned.get() != 0,
+                     stats_of(crew.device())};
   for (std::size_t i = 0; i < num_causes; ++i)
     result.bad[i] = metrics.bad[i].get();
   result.workers_now = metrics.workers.get();

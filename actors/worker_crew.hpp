@@ -32,6 +32,9 @@ public:
   /// Called before any worker is made: they decode images there.
   void decode_on(std::shared_ptr<device_decoding> device) { device_ = std::move(device); }
 
+  /// Null: here.
+  const device_decoding* device() const noexcept { return device_.get(); }
+
   /// For the one thread that makes workers. `replaces`: a worker with this number has died.
   worker_config make(std::shared_ptr<const job_plan> plan, std::size_t number, bool replaces,
                      gate_token alive);

@@ -99,6 +99,10 @@ struct loader_options {
   std::string device = "cpu";
   /// The fields that go there, none of bytes. Empty: all numeric ones, ragged ones included.
   std::vector<std::string> device_fields = {};
+  /// Where JPEGs of these fields are decoded that have a row index: "cpu"; "device", or an error
+  /// that says why it cannot; "auto": on the device, where it can, else on the processors. Pixels are
+  /// the same. What was decoded on a device is not on the host: see batch::device_field().
+  std::string decoder = "auto";
   /// What the loader runs in. Empty: the process's own, which the first loader begins.
   std::shared_ptr<leat::runtime> runtime = {};
   /// For drills: see <leat/testing.hpp>. Empty: none.
@@ -171,6 +175,19 @@ struct pack_stats {
   std::uint64_t padding = 0;
 };
 
+/// How images were decoded on the loader's device.
+struct decoder_stats {
+  /// Images, in so many groups, of which so many bytes were copied there.
+  std::uint64_t images = 0;
+  std::uint64_t groups = 0;
+  std::uint64_t bytes = 0;
+  /// What workers did for that: before the device began, and waiting for it.
+  std::chrono::nanoseconds prepared{0};
+  std::chrono::nanoseconds waited{0};
+  /// Images that the processors made: why, and how many.
+  std::vector<std::pair<std::string, std::uint64_t>> on_cpu = {};
+};
+
 /// What was copied to the loader's device.
 struct device_stats {
   std::uint64_t bytes = 0;
@@ -179,6 +196,8 @@ struct device_stats {
   std::uint64_t waits = 0;
   /// Batches are copied from pinned memory.
   bool is_pinned = false;
+  /// Empty where no image is decoded there.
+  std::optional<decoder_stats> decoder = {};
 };
 
 struct loader_stats {

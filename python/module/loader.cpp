@@ -39,6 +39,9 @@ constexpr const char* options_of_loaders =
     "`device`: where fields are copied to, ahead of their use: \"cpu\" (nowhere), \"cuda\" or "
     "\"cuda:N\"; see Batch.on_device(). It takes the device's memory for `leases` + 2 batches. "
     "`device_fields`: which go there; empty: all but bytes.\n"
+    "`decoder`: where JPEGs with a row index that go to a device are decoded: \"auto\" (there, if "
+    "it can), \"cpu\" or \"device\". The pixels are the same; what is decoded on a device is not "
+    "on the host.\n"
     "`agree`: an all-gather of three integers, for several ranks whose epochs end where reading "
     "finds it.\n"
     "`cluster`: the other ranks, in its place: see Cluster.\n"
@@ -117,7 +120,7 @@ void construct(loader_value* to, nb::handle_t<pipeline_value> data,
                bad_sample_policy bad_samples, path_text bad_sample_log,
                const std::optional<time_or_seconds>& stuck_after, nb::object on_stuck,
                std::uint64_t keep, bool hash_pixels, std::string device,
-               std::vector<std::string> device_fields, nb::object agree,
+               std::vector<std::string> device_fields, std::string decoder, nb::object agree,
                const std::optional<cluster>& others, std::shared_ptr<trace> timeline,
                std::shared_ptr<runtime> in, std::optional<fault_drill> fault) {
   kept_objects kept;
@@ -130,6 +133,7 @@ void construct(loader_value* to, nb::handle_t<pipeline_value> data,
   options.prefetch = prefetch;
   options.device = std::move(device);
   options.device_fields = std::move(device_fields);
+  options.decoder = std::move(decoder);
   options.leases = leases.value_or(options.device == "cpu" ? 64 : 8);
   options.dispatch = dispatch;
   options.bad_samples = bad_samples;
@@ -256,7 +260,8 @@ void bind_loader(nb::module_& m) {
            "dispatch"_a = usual.dispatch, "bad_samples"_a = usual.bad_samples,
            "bad_sample_log"_a = "", "stuck_after"_a = 300.0, "on_stuck"_a = nb::none(),
            "keep"_a = usual.keep, "hash_pixels"_a = false, "device"_a = usual.device,
-           "device_fields"_a = std::vector<std::string>{}, "agree"_a = nb::none(),
+           "device_fields"_a = std::vector<std::string>{}, "decoder"_a = usual.decoder,
+           "agree"_a = nb::none(),
            "cluster"_a = nb::none(), "trace"_a = nb::none(), "runtime"_a = nb::none(),
            "fault"_a = nb::none(),
            nb::sig(
@@ -268,7 +273,8 @@ void bind_loader(nb::module_& m) {
                "os.PathLike[str] = '', stuck_after: float | datetime.timedelta | None = 300.0, "
                "on_stuck: collections.abc.Callable[[leat.errors.Error], typing.Any] | None = None, "
                "keep: int = 3, hash_pixels: bool = False, device: str = 'cpu', device_fields: "
-               "collections.abc.Sequence[str] = (), agree: "
+               "collections.abc.Sequence[str] = (), decoder: typing.Literal['auto', 'cpu', "
+               "'device'] = 'auto', agree: "
                "collections.abc.Callable[[tuple[int, int, int]], "
                "collections.abc.Sequence[tuple[int, int, int]]] | None = None, cluster: Cluster | "
                "None = None, trace: Trace | None = None, runtime: Runtime | None = None, fault: "

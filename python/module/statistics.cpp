@@ -24,9 +24,20 @@ nb::dict dict_of(const slot_stats& x) {
                    "leased"_a = x.leased);
 }
 
+nb::object object_of(const std::optional<decoder_stats>& x) {
+  if (!x)
+    return nb::none();
+  nb::dict on_cpu;
+  for (const auto& [why, images] : x->on_cpu)
+    on_cpu[why.c_str()] = images;
+  return dict_with("images"_a = x->images, "groups"_a = x->groups, "bytes"_a = x->bytes,
+                   "prepared"_a = seconds(x->prepared), "waited"_a = seconds(x->waited),
+                   "on_cpu"_a = on_cpu);
+}
+
 nb::dict dict_of(const device_stats& x) {
   return dict_with("bytes"_a = x.bytes, "batches"_a = x.batches, "waits"_a = x.waits,
-                   "is_pinned"_a = x.is_pinned);
+                   "is_pinned"_a = x.is_pinned, "decoder"_a = object_of(x.decoder));
 }
 
 nb::dict dict_of(const pack_stats& x) {

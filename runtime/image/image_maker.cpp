@@ -48,27 +48,32 @@ void image_maker::make(std::span<const std::byte> file, std::span<const scan_pla
 
 bool image_maker::leave(std::span<const std::byte> file, std::span<const scan_place> places,
                         rng& random, const make_later& later) {
-  const bool has_noise = chain_.erasing && chain_.erasing->noise;
-  if (!later || is_read_ || options_.exact || has_noise)
+  if (!later)
     return false;
-  const auto* frame = reader_.frame_for(view_.plan());
-  if (!frame)
-    return false;
-  late_image x{.maker = this,
-               .file = file,
-               .places = places,
-               .frame = frame,
-               .plan = view_.plan(),
-               .form = chain_.form};
+  late_image x{.maker = this, .file = file, .places = places, .plan = view_.plan(), .form = chain_.form};
+  x.why = needs_processor();
+  if (!x.why && !(x.frame = reader_.frame_for(x.plan)))
+    x.why = reader_.is_jpeg() ? cpu_reason::not_baseline : cpu_reason::format;
+  if (x.why)
+    return later(x);
   auto ahead = random; // whoever makes it at once draws the same
   if (const auto part = draw_part(ahead))
     x.erased = {*part, chain_.erasing->values};
   return later(x);
 }
 
-void image_maker::make_now(const late_image& x, std::span<const scan_place> places,
-                           std::byte* to) {
-  reader_.open(x.file, options_.max_pixels, places);
+std::optional<cpu_reason> image_maker::needs_processor() const noexcept {
+  if (options_.exact)
+    return cpu_reason::exact;
+  if (is_read_)
+    return cpu_reason::steps;
+  if (chain_.erasing && chain_.erasing->noise)
+    return cpu_reason::noise;
+  return std::nullopt;
+}
+
+void image_maker::make_now(const late_image& x, std::byte* to) {
+  reader_.open(x.file, options_.max_pixels);
   reader_.make(x.plan, x.form, to);
   if (x.erased)
     erase(x.erased->part, {x.plan.window.width, x.plan.window.height}, to, nullptr);

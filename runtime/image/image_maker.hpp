@@ -42,8 +42,10 @@ public:
   /// `later` may be null. Not asked where the pixels are not one resampling of a JPEG's planes.
   void make(std::span<const std::byte> file, std::span<const scan_place> places, rng& random,
             const make_tensor& tensor, const make_later& later);
+  /// Within make_later: where the file's MCU rows begin, borrowed as by make().
+  void know_places(std::span<const scan_place> x) noexcept { reader_.know_places(x); }
   /// The bytes of an image that was to be made later.
-  void make_now(const late_image& x, std::span<const scan_place> places, std::byte* to);
+  void make_now(const late_image& x, std::byte* to);
 
   const tensor_form& form() const noexcept { return chain_.form; }
 
@@ -67,6 +69,7 @@ private:
   /// Draws the part that is erased, which may be none.
   std::optional<pixel_rect> draw_part(rng& random) const;
   void erase(const pixel_rect& part, const image_size& of, std::byte* to, rng* noise) const;
+  std::optional<cpu_reason> needs_processor() const noexcept;
   bool leave(std::span<const std::byte> file, std::span<const scan_place> places, rng& random,
              const make_later& later);
 

@@ -11,26 +11,30 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace leat {
 
 class image_maker;
+
+/// Whether a map with this name, "train_image@1", is one of leat's that make images.
+inline bool makes_image(std::string_view map) noexcept {
+  return map.find("_image@") != std::string_view::npos;
+}
 
 /// An image whose random decisions are made, and whose pixels are not: those of `plan`, as the form
 /// says, with a part of them replaced.
 struct late_image {
   /// Makes them in this thread: image_maker::make_now().
   image_maker* maker = nullptr;
-  /// Both borrowed until the row is done.
+  /// Borrowed until the row is done.
   std::span<const std::byte> file = {};
-  /// What the source knows of the file's MCU rows: see read_row_places().
-  std::span<const std::byte> place_bytes = {};
-  /// And of its places by work: see read_work_places().
-  std::span<const std::byte> work_bytes = {};
   /// Why it can only be made at once; then the rest is not said.
   std::optional<cpu_reason> why = {};
 
   // Borrowed for the call that hands it over:
+  /// What the source knows of the file's places by work: see read_work_places().
+  std::span<const std::byte> work_bytes = {};
   std::span<const scan_place> places = {};
   /// As it is decoded for the plan.
   const jpeg_frame* frame = nullptr;

@@ -2,7 +2,6 @@
 
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/image/image_maker.hpp"
-#include "runtime/image/jpeg/row_places.hpp"
 #include "runtime/image/jpeg/work_places.hpp"
 #include "runtime/rows/batch_slot.hpp"
 
@@ -107,11 +106,8 @@ image_group::added device_decoder::add(const row_target& row, std::size_t field,
   to.open.push_back({row.dense.data(), field, number, row.dense[field], from});
   auto& image = to.open.back();
   if (keeps_files_) {
-    image.kept.resize(from.file.size() + from.place_bytes.size());
-    auto* at = std::copy(from.file.begin(), from.file.end(), image.kept.data());
-    std::copy(from.place_bytes.begin(), from.place_bytes.end(), at);
-    image.from.file = {image.kept.data(), from.file.size()};
-    image.from.place_bytes = {at, from.place_bytes.size()};
+    image.kept.assign(from.file.begin(), from.file.end());
+    image.from.file = image.kept;
   }
   if (job_->copies_back)
     to.back.push_back({number, row.dense[field], row.on_device[field],
@@ -148,9 +144,7 @@ void device_decoder::make_now(const row_target& row, std::size_t field) {
   if (!wanted)
     return;
   (void)refuse(cpu_reason::read);
-  std::vector<scan_place> places;
-  read_row_places(wanted->from.place_bytes, wanted->from.file, places);
-  wanted->from.maker->make_now(wanted->from, places, wanted->on_host);
+  wanted->from.maker->make_now(wanted->from, wanted->on_host);
 }
 
 void device_decoder::drop(const row_target& row, std::size_t field) noexcept {
@@ -303,7 +297,7 @@ void device_decoder::take_told(group& x) {
       continue;
     }
     x.rows[x.row_of[i] - 1].is_bad = true;
-    (void)refuse(cpu_reason::told);
+    (void)refuse(cpu_reason::damage);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/rows/device_decoding.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace leat {
 
@@ -15,7 +16,26 @@ std::size_t share(std::size_t workers) {
   return std::clamp(most_scratch / groups, 32 * mebibyte, 128 * mebibyte);
 }
 
+/// As leat's maps make images: three channels, in floats or bytes.
+bool is_image(const field_layout& x) {
+  const bool has_type =
+      x.type == dtype::u8 || x.type == dtype::f32 || x.type == dtype::f16 || x.type == dtype::bf16;
+  return has_type && !x.ragged && x.dims.rank() == 3 && (x.dims[0] == 3 || x.dims[2] == 3);
+}
+
 } // namespace
+
+std::vector<bool> fields_made_there(const job_plan& plan, const std::vector<bool>& go_there) {
+  const auto& maps = plan.samples->maps;
+  if (std::none_of(maps.begin(), maps.end(), [](const auto& x) { return makes_image(x.name); }))
+    return {};
+  std::vector<bool> found;
+  for (std::size_t i = 0; i < go_there.size(); ++i)
+    found.push_back(go_there[i] && is_image(plan.layout->fields()[i]));
+  if (std::find(found.begin(), found.end(), true) == found.end())
+    found.clear();
+  return found;
+}
 
 device_decoding::device_decoding(std::shared_ptr<device_calls> calls_,
                                  std::shared_ptr<pinned_memory> host_, std::size_t workers,

@@ -6,10 +6,12 @@
 #include "runtime/device/pinned_memory.hpp"
 #include "runtime/image/device/cpu_reason.hpp"
 #include "runtime/image/device/kernel_launch.hpp"
+#include "runtime/rows/job_plan.hpp"
 
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 namespace leat {
 
@@ -45,5 +47,9 @@ struct device_decoding : not_copied {
   /// How long workers waited for the device.
   time_counter waited;
 };
+
+/// By field of the batch, whether rows may be made on a device: those that have the form of an
+/// image that a map of leat's own makes, and that go there. None: no field may.
+std::vector<bool> fields_made_there(const job_plan& plan, const std::vector<bool>& go_there);
 
 } // namespace leat

@@ -278,7 +278,7 @@ def test_statistics(driver: made_up_driver.Driver, workers: int) -> None:
     job = loader(workers=workers, device_fields=["matrix"])
     assert digests(job) == due(DATA)
     found = job.stats()["device"]
-    assert set(found) == {"bytes", "batches", "waits", "is_pinned"}
+    assert set(found) == {"bytes", "batches", "waits", "is_pinned", "decoder"}
     assert (found["batches"], found["bytes"]) == (24, 24 * 4 * 6 * 4)
     assert 0 <= found["waits"] <= 24
     assert found["is_pinned"] is True

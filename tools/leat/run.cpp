@@ -89,6 +89,22 @@ std::uint64_t resident_bytes() {
   return 0;
 }
 
+void add(const decoder_stats& x, decoder_stats& to) {
+  to.images += x.images;
+  to.groups += x.groups;
+  to.bytes += x.bytes;
+  to.prepared += x.prepared;
+  to.waited += x.waited;
+  for (const auto& [why, images] : x.on_cpu) {
+    const auto same = [&](const auto& y) { return y.first == why; };
+    const auto found = std::find_if(to.on_cpu.begin(), to.on_cpu.end(), same);
+    if (found == to.on_cpu.end())
+      to.on_cpu.emplace_back(why, images);
+    else
+      found->second += images;
+  }
+}
+
 void add(const std::optional<device_stats>& x, std::optional<device_stats>& to) {
   if (!x)
     return;
@@ -98,6 +114,8 @@ void add(const std::optional<device_stats>& x, std::optional<device_stats>& to) 
   to->batches += x->batches;
   to->waits += x->waits;
   to->is_pinned = to->is_pinned && x->is_pinned;
+  if (x->decoder)
+    add(*x->decoder, to->decoder ? *to->decoder : to->decoder.emplace());
 }
 
 summary sum_up(const training_job& job, int signal) {
@@ -137,11 +155,38 @@ json stages_to_json(const std::vector<stage_stats>& stages) {
   return result;
 }
 
+json decoder_to_json(const std::optional<decoder_stats>& x) {
+  if (!x)
+    return {};
+  auto on_cpu = json::object();
+  for (const auto& [why, images] : x->on_cpu)
+    on_cpu[why] = images;
+  return {{"images", x->images},
+          {"groups", x->groups},
+          {"bytes", x->bytes},
+          {"prepared_seconds", in_seconds(x->prepared)},
+          {"waited_seconds", in_seconds(x->waited)},
+          {"on_cpu", on_cpu}};
+}
+
 json device_to_json(const std::optional<device_stats>& x) {
   if (!x)
     return {};
-  return {
-      {"bytes", x->bytes}, {"batches", x->batches}, {"waits", x->waits}, {"pinned", x->is_pinned}};
+  return {{"bytes", x->bytes},
+          {"batches", x->batches},
+          {"waits", x->waits},
+          {"pinned", x->is_pinned},
+          {"decoder", decoder_to_json(x->decoder)}};
+}
+
+std::string decoder_text(const decoder_stats& x) {
+  auto text = with_commas(x.images) + " images on the device";
+  if (x.images > 0)
+    text += ", for " + fixed(1e6 * in_seconds(x.prepared) / static_cast<double>(x.images), 1)
+            + " us each on the processors";
+  for (const auto& [why, images] : x.on_cpu)
+    text += "; " + with_commas(images) + " on the processors: " + why;
+  return text;
 }
 
 std::string device_text(const device_stats& x) {
@@ -203,6 +248,8 @@ void print_summary(const summary& x, const char* unit) {
   print_line("read              " + readable_bytes(x.bytes_read));
   if (x.device)
     print_line("device            " + device_text(*x.device));
+  if (x.device && x.device->decoder)
+    print_line("decoded           " + decoder_text(*x.device->decoder));
   if (x.packed.elements > 0)
     print_line("padding           " + fixed(100 * padded_share(x.packed), 1)
                + "% of packed elements");

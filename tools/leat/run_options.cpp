@@ -64,6 +64,9 @@ void add_job(CLI::App& app, run_options& to) {
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->default_str("");
+  app.add_option("--decoder", to.decoder, "Where JPEGs that go to a device are decoded")
+      ->type_name("auto|cpu|device")
+      ->default_str("auto");
   app.add_option("--resize", to.resizes, "From this step of the job on, each rank has N workers")
       ->type_name("STEP:N")
       ->allow_extra_args(false)
@@ -281,6 +284,7 @@ loader_options loader_of(const run_options& x, std::size_t cores) {
   result.on_stuck = end_stuck;
   result.device = x.device;
   result.device_fields = x.device_fields;
+  result.decoder = x.decoder;
   result.keep = x.keep.value_or(default_keep);
   if (!x.cluster.empty())
     result.cluster = cluster_of(x);

@@ -28,6 +28,7 @@ struct run_options {
   std::size_t workers = automatic;
   std::string device = "cpu";
   std::vector<std::string> device_fields = {};
+  std::string decoder = "auto";
   std::vector<std::string> resizes = {};
   dispatch_policy dispatch = dispatch_policy::on_demand;
   std::optional<transform> maps = {};

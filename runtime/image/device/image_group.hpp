@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/base/not_copied.hpp"
+#include "runtime/image/device/cpu_reason.hpp"
 #include "runtime/image/device/device_image.hpp"
 #include "runtime/image/jpeg/jpeg_frame.hpp"
 #include "runtime/image/jpeg/scan_decoder.hpp"
@@ -13,27 +14,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 namespace leat {
-
-/// Why an image is left to the processor.
-enum class cpu_reason : std::uint8_t {
-  /// No places are known, or they are of another file.
-  no_places,
-  /// Progressive, arithmetic, 12 bits, several scans.
-  not_baseline,
-  /// Restart markers.
-  restarts,
-  /// CMYK, or sampling factors of which one is no multiple of another.
-  components,
-  /// Huffman tables: none, wrong ones, more than two of a kind, or too many long codes.
-  tables,
-  /// It does not fit the room of a whole group.
-  too_large,
-};
-std::string_view to_string(cpu_reason x) noexcept;
 
 /// A part of the pixels that gets constant values: of R, G, B.
 struct erased_part {

@@ -63,19 +63,31 @@ map_function image_function(const std::vector<std::string>& names, const image_c
   return [names, maker, places](sample& to, context& in) {
     const auto& name = choose(names, to);
     const auto file = to.bytes(name);
-    const auto place_bytes = source_access::places(to, name);
-    read_row_places(place_bytes, file, *places);
+    const auto read_places = [&] {
+      read_row_places(source_access::places(to, name), file, *places);
+    };
     // The file stays readable until the map is done, even if the tensor takes its field's place.
     const auto tensor = [&](const shape& dims) {
       return to.make_tensor(image_field, maker->form().type, dims);
     };
-    if (sample_access::has_late_fields(to)) // asked apart: a row has few more calls than this
+    if (sample_access::has_late_fields(to)) {
+      const auto work_bytes = source_access::places(to, name, place_kind::work);
+      places->clear();
+      if (work_bytes.empty())
+        read_places();
       maker->make(file, *places, in.rng(), tensor, [&](late_image& x) {
-        x.place_bytes = place_bytes;
-        return sample_access::make_later(to, image_field, x);
+        x.work_bytes = work_bytes;
+        if (sample_access::make_later(to, image_field, x))
+          return true;
+        if (places->empty())
+          read_places();
+        maker->know_places(*places);
+        return false;
       });
-    else
+    } else {
+      read_places();
       maker->make(file, *places, in.rng(), tensor);
+    }
     if (name != image_field)
       to.erase(name);
   };
