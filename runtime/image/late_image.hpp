@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/image/device/cpu_reason.hpp"
-#include "runtime/image/device/image_group.hpp"
+#include "runtime/image/device/group_image.hpp"
 #include "runtime/image/jpeg/jpeg_frame.hpp"
 #include "runtime/image/jpeg/scan_decoder.hpp"
 

@@ -259,7 +259,7 @@ void device_decoder::give(group& x) {
     kernels.launch({job_->functions[static_cast<std::size_t>(launch.which)], launch.grid,
                     launch.threads, launch.shared_bytes},
                    std::as_bytes(std::span{&sealed, 1}), stream_);
-  kernels.copy_back(x.told.data(), x.scratch.data() + image_group::told_offset(),
+  kernels.copy_back(x.told.data(), x.scratch.data() + x.images.told_offset(),
                     x.images.size() * sizeof(std::uint32_t), stream_);
   for (const auto& y : x.back)
     kernels.copy_back(y.on_host, y.on_device, y.bytes, stream_);

@@ -102,10 +102,12 @@ struct device_image {
   std::uint32_t x;
   std::uint32_t y;
   std::uint32_t width;
+  std::uint32_t height;
   device_component components[most_components];
+  /// Of columns, and then of rows; some have no outputs.
   device_axis axes[most_axes];
-  device_huffman dc[2];
-  device_huffman ac[2];
+  /// DC 0, DC 1, AC 0, AC 1.
+  device_huffman codes[4];
   device_pixels pixels;
 };
 
@@ -183,6 +185,12 @@ struct device_group {
 
 /// How large tiles are, and with them blocks of threads.
 struct device_tiles {
+  static constexpr std::uint32_t clearing = 256;
+  static constexpr std::uint32_t tables = 256;
+  /// Stretches whose stuffing is removed, a warp each.
+  static constexpr std::uint32_t unstuffed = 8;
+  /// Stretches that are decoded, a thread each.
+  static constexpr std::uint32_t decoded = 64;
   /// Outputs of an axis, a thread each.
   static constexpr std::uint32_t axis = 128;
   /// Blocks of a component, a thread each.

@@ -1,43 +1,16 @@
 #pragma once
 
 #include "runtime/base/not_copied.hpp"
-#include "runtime/image/device/cpu_reason.hpp"
 #include "runtime/image/device/device_image.hpp"
-#include "runtime/image/jpeg/jpeg_frame.hpp"
-#include "runtime/image/jpeg/scan_decoder.hpp"
+#include "runtime/image/device/group_image.hpp"
+#include "runtime/image/device/group_room.hpp"
 
-#include <leat/resize_plan.hpp>
-#include <leat/tensor_form.hpp>
-
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 namespace leat {
-
-/// A part of the pixels that gets constant values: of R, G, B.
-struct erased_part {
-  pixel_rect part;
-  std::array<float, 3> values;
-};
-
-/// One image to be decoded; all of it is borrowed for a call.
-struct group_image {
-  std::span<const std::byte> file;
-  /// Scaled by `dct_scale_for(plan)`, as image_reader does it.
-  const jpeg_frame* frame = nullptr;
-  /// Of this file, from column 0 on in each MCU row.
-  std::span<const work_place> places;
-  const resize_plan* plan = nullptr;
-  const tensor_form* form = nullptr;
-  /// Null: none.
-  const erased_part* erased = nullptr;
-  /// Where the pixels go: an address of the device, aligned for an element.
-  std::byte* pixels = nullptr;
-};
 
 /// Images that a device decodes together, as its kernels read them. Their pixels are those of
 /// image_reader, but for images that the device tells of: those the processor judges, and makes.
@@ -46,10 +19,8 @@ class image_group : not_copied {
 public:
   /// `staging`: memory of the host, pinned where it can be, that is copied to the device at once.
   /// `scratch`: bytes of the device's memory that kernels use between them. Both begin at multiples
-  /// of `alignment`, here and there.
+  /// of `group_alignment`, here and there.
   image_group(std::span<std::byte> staging, std::size_t scratch);
-
-  static constexpr std::size_t alignment = 64;
 
   /// Forgets all images.
   void clear();
@@ -62,28 +33,43 @@ public:
   cpu_reason why() const noexcept { return why_; }
 
   /// Has nothing written for an image: the processor makes it after all.
-  void withdraw(std::size_t number);
+  void withdraw(std::size_t number) { images_[number].pixels.to = nullptr; }
 
   /// Images that were added, those that were withdrawn among them.
   std::size_t size() const noexcept { return images_.size(); }
 
-  /// Ends the group: what its kernels are launched with, once the first `bytes_to_copy` bytes of
-  /// `staging` lie at `device_staging`. At least one image was added.
+  /// Ends a group that is not empty: what its kernels are launched with, once the first
+  /// `bytes_to_copy` bytes of `staging` lie at `device_staging`.
   device_group seal(const std::byte* device_staging, std::byte* device_scratch);
-  std::size_t bytes_to_copy() const noexcept { return bytes_to_copy_; }
+  std::size_t bytes_to_copy() const noexcept { return used_.copied().end; }
   /// Where in `scratch` there is a number of 32 bits for each image: not 0 if it was told.
-  static constexpr std::size_t told_offset() noexcept { return 0; }
+  std::size_t told_offset() const noexcept { return used_.made().told; }
 
 private:
-  /// What images take.
-  struct room;
-  struct need;
+  /// Bytes of a scan that are copied, and where to.
+  struct segment {
+    std::size_t from;
+    std::size_t to;
+    std::size_t at;
+  };
+
+  bool plan_stretches(const group_image& from, const device_image& image, group_room& takes);
+  bool plan_row(const group_image& from, const device_image& image, std::size_t row,
+                std::size_t begin, std::size_t end, group_room& takes);
+  bool fits(const group_room& x) const noexcept;
+  void add_tiles(const device_image& image);
 
   std::span<std::byte> staging_;
   std::size_t scratch_;
   cpu_reason why_ = cpu_reason::no_places;
-  std::size_t bytes_to_copy_ = 0;
+  group_room used_;
   std::vector<device_image> images_;
+  std::vector<device_stretch> stretches_;
+  std::vector<device_tile> axis_tiles_;
+  std::vector<device_tile> block_tiles_;
+  std::vector<device_tile> row_tiles_;
+  std::vector<device_tile> pixel_tiles_;
+  std::vector<segment> segments_;
 };
 
 } // namespace leat

@@ -1,5 +1,7 @@
 #include "runtime/image/device/kernel_launch.hpp"
 
+#include "runtime/image/device/stuffing.hpp"
+
 #include <algorithm>
 
 namespace leat {
@@ -20,24 +22,24 @@ const char* name_of(kernel x) noexcept {
 }
 
 std::array<kernel_launch, num_kernels> launches_of(const device_group& x) noexcept {
-  constexpr unsigned most_clearing = 1024; // blocks, which take turns
-  constexpr unsigned clearing = 256;
-  constexpr unsigned many = 256;
-  constexpr unsigned lanes = 32; // of a stretch whose stuffing is removed
-  constexpr unsigned stretches = 64;
+  using tiles = device_tiles;
+  constexpr unsigned most_clearing = 1024;                 // blocks, which take turns
   const auto sixteenths = x.num_blocks * 8 + x.num_images; // bytes of coefficients, at least
   return {{
       {kernel::clear,
-       {std::min(blocks_for(sixteenths, clearing), most_clearing), 1, 1},
-       clearing,
+       {std::min(blocks_for(sixteenths, tiles::clearing), most_clearing), 1, 1},
+       tiles::clearing,
        0},
-      {kernel::tables, {x.num_images, 1, 1}, many, 0},
-      {kernel::unstuff, {blocks_for(x.num_stretches, many / lanes), 1, 1}, many, 0},
-      {kernel::weights, {x.num_axis_tiles, 1, 1}, device_tiles::axis, 0},
-      {kernel::decode, {blocks_for(x.num_stretches, stretches), 1, 1}, stretches, 0},
-      {kernel::transform, {x.num_block_tiles, 1, 1}, device_tiles::blocks, 0},
-      {kernel::narrow, {x.num_row_tiles, 1, 1}, device_tiles::columns, 0},
-      {kernel::pixels, {x.num_pixel_tiles, 1, 1}, device_tiles::pixel_threads, 0},
+      {kernel::tables, {x.num_images, 1, 1}, tiles::tables, 0},
+      {kernel::unstuff,
+       {blocks_for(x.num_stretches, tiles::unstuffed), 1, 1},
+       tiles::unstuffed * warp_lanes,
+       0},
+      {kernel::weights, {x.num_axis_tiles, 1, 1}, tiles::axis, 0},
+      {kernel::decode, {blocks_for(x.num_stretches, tiles::decoded), 1, 1}, tiles::decoded, 0},
+      {kernel::transform, {x.num_block_tiles, 1, 1}, tiles::blocks, 0},
+      {kernel::narrow, {x.num_row_tiles, 1, 1}, tiles::columns, 0},
+      {kernel::pixels, {x.num_pixel_tiles, 1, 1}, tiles::pixel_threads, 0},
   }};
 }
 

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "runtime/image/device/cpu_reason.hpp"
+#include "runtime/image/jpeg/jpeg_frame.hpp"
+#include "runtime/image/jpeg/scan_decoder.hpp"
+
+#include <leat/resize_plan.hpp>
+#include <leat/tensor_form.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace leat {
+
+/// A part of the pixels that gets constant values: of R, G, B.
+struct erased_part {
+  pixel_rect part;
+  std::array<float, 3> values;
+};
+
+/// One image to be decoded; all of it is borrowed for a call.
+struct group_image {
+  std::span<const std::byte> file;
+  /// Scaled by `dct_scale_for(plan)`, as image_reader does it.
+  const jpeg_frame* frame = nullptr;
+  /// Of this file, from column 0 on in each MCU row.
+  std::span<const work_place> places;
+  const resize_plan* plan = nullptr;
+  const tensor_form* form = nullptr;
+  /// Null: none.
+  const erased_part* erased = nullptr;
+  /// Where the pixels go: an address of the device, aligned for an element.
+  std::byte* pixels = nullptr;
+};
+
+} // namespace leat
