@@ -1,5 +1,7 @@
 #include "runtime/rows/device_decoding.hpp"
 
+#include "runtime/image/late_image.hpp"
+
 #include <algorithm>
 #include <utility>
 

@@ -284,7 +284,7 @@ void row_worker::finish_group() {
     finish(x);
 }
 
-void row_worker::finish(const device_decoder::row& x) {
+void row_worker::finish(const device_decoder::waited_row& x) {
   auto& slot = *x.slot;
   auto& result = slot.result(x.number);
   if (x.is_bad) { // the processor's verdict counts, and its pixels

@@ -111,7 +111,7 @@ private:
   /// Before rows are run: a group of the device's can be begun.
   void make_room();
   void finish_group();
-  void finish(const device_decoder::row& x);
+  void finish(const device_decoder::waited_row& x);
 
   /// Of a probe in a lane's turn.
   row_result seen_;

@@ -165,7 +165,7 @@ seen look(lease& x) {
            .content = x->content_hashes(),
            .bad = {}};
   for (const auto& y : x->bad())
-    all.bad.emplace_back(y.id, y.what + " " + y.substitute);
+    all.bad.emplace_back(y.id, y.text + " " + y.substitute.value_or(""));
   if (x->is_on_device("image")) {
     x.on_device(default_stream);
     x.on_device_for_all(); // memory of the device is the host's here
@@ -302,7 +302,7 @@ TEST_CASE("device_decoding: workers that die, rewinds, resizes and late leases c
     }
     CHECK(std::equal(found.begin(), found.end(), expected.begin()));
     there.rewind();
-    there.resize(1 + static_cast<std::size_t>(pass));
+    there.resize_workers(1 + static_cast<std::size_t>(pass));
   }
   CHECK(there.stats().workers_replaced >= 2);
 }
