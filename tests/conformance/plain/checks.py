@@ -189,7 +189,7 @@ def check_value(node, name, x):
     elif name == "weights":
         fine = isinstance(x, list) and all(is_number(y) for y in x)
     elif name == "temperature":
-        fine = is_number(x)
+        fine = isinstance(x, (int, float)) and not isinstance(x, bool)
     elif name == "ignore_index":
         fine = isinstance(x, (int, float)) and not isinstance(x, bool) and -(2**53) < x < 2**53 and x == int(x)
     elif name in ("allow_torn", "split", "drop_last", "labels", "cu_seqlens", "segment", "offset", "padded"):

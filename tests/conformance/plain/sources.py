@@ -45,6 +45,8 @@ def open_raw_records(o):
     for extent in o["dims"]:
         size *= extent
     data, name = read_file(o["path"]), os.path.basename(o["path"])
+    if len(data) % size and not o["drop_last"]:
+        raise Refused(f"a part of a record: {name}")
     count = len(data) // size
     values = [Tensor(o["type"], o["dims"], data[i * size : (i + 1) * size]) for i in range(count)]
     records = [Sample(f"{name}/{i}", {"value": value}) for i, value in enumerate(values)]
