@@ -78,7 +78,7 @@ std::size_t device_engine::copy_dense(const batch_slot& from, std::size_t field,
   const auto all = memory.dense_bytes(field);
   const auto row = all / memory.rows();
   if ((from.summary().on_device >> field & 1) == 0) {
-    to.copy(field, 0, {memory.dense(field), all});
+    to.copy(field, {memory.dense(field), all});
     return all;
   }
   to.copy_within(field, {memory.on_device(field), all});
@@ -87,7 +87,7 @@ std::size_t device_engine::copy_dense(const batch_slot& from, std::size_t field,
     const auto first = i;
     while (i < memory.rows() && !from.is_on_device(i, field))
       ++i;
-    to.copy(field, first * row, {memory.dense(field) + first * row, (i - first) * row});
+    to.copy_rows(field, first * row, {memory.dense(field) + first * row, (i - first) * row});
     bytes += (i - first) * row;
     i += i == first ? 1 : 0;
   }

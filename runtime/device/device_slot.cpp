@@ -72,7 +72,7 @@ void device_slot::begin(device_stream copies) {
   is_marked_ = false;
 }
 
-void device_slot::copy(std::size_t field, std::size_t at, std::span<const std::byte> from) {
+void device_slot::copy_rows(std::size_t field, std::size_t at, std::span<const std::byte> from) {
   if (!from.empty())
     calls_->copy(places_[field].at + at, from.data(), from.size(), copies_);
 }

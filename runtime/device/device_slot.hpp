@@ -72,8 +72,10 @@ public:
   // The thread that copies:
   /// The next copies wait for what the batch before was used in.
   void begin(device_stream copies);
-  /// Rows of a dense field, from the byte `at` on, which must stay as they are until is_copied().
-  void copy(std::size_t field, std::size_t at, std::span<const std::byte> from);
+  /// All rows of a dense field, which must stay as they are until is_copied().
+  void copy(std::size_t field, std::span<const std::byte> from) { copy_rows(field, 0, from); }
+  /// Some of them, from the byte `at` on; likewise.
+  void copy_rows(std::size_t field, std::size_t at, std::span<const std::byte> from);
   /// All rows of a dense field that lies on the device already; likewise.
   void copy_within(std::size_t field, std::span<const std::byte> from);
   /// A ragged field, which is copied before this returns. Throws `errc::no_resources` where it is
