@@ -7,6 +7,8 @@
 
 namespace leat {
 
+class device_kernels;
+
 /// A queue of work on a device, which the device does in order: the driver's own handle (CUstream,
 /// which is cudaStream_t).
 struct device_stream {
@@ -66,6 +68,10 @@ public:
   virtual void wait_here(device_event mark) = 0;
   /// The calling thread sleeps until the device has done all that it was given, by anybody.
   virtual void wait_for_all() = 0;
+
+  /// What decodes there, which this keeps: it is loaded by the first call. Throws `errc::device`
+  /// that says why the device cannot.
+  virtual device_kernels& kernels() = 0;
 };
 
 } // namespace leat
