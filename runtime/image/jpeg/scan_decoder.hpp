@@ -88,9 +88,13 @@ public:
   /// Groups that one decode fills.
   std::size_t num_groups() const noexcept { return num_groups_; }
 
+  /// A stretch ends before the MCU with which it would have more bits than this, not counting
+  /// zeros after 0xFF. So only an MCU that has more by itself makes a longer one.
+  static constexpr std::size_t bits_of_work = 4096;
+
   /// Passes over the whole scan; true where all of it is clean, with nothing between it and the
-  /// end of the image. Notes the places, row by row.
-  bool survey(std::vector<scan_place>& places);
+  /// end of the image. Notes the places, row by row, and those by work if asked to.
+  bool survey(std::vector<scan_place>& places, std::vector<work_place>* by_work = nullptr);
 
 private:
   struct bits {
