@@ -347,7 +347,8 @@ void bind_pipeline(nb::module_& m) {
           return nb::none();
         return dict_with("bytes_read"_a = facts->bytes_read, "images"_a = facts->images,
                          "indexed"_a = facts->indexed, "image_bytes"_a = facts->image_bytes,
-                         "index_bytes"_a = facts->index_bytes, "not_stored"_a = facts->not_stored);
+                         "index_bytes"_a = facts->index_bytes, "work_bytes"_a = facts->work_bytes,
+                         "completed"_a = facts->completed, "not_stored"_a = facts->not_stored);
       },
       "pipeline"_a, nb::sig("def build_row_index(pipeline: Pipeline) -> dict[str, int] | None"),
       "Finds where the MCU rows of JPEGs begin, so that jobs decode only what a crop needs.");

@@ -17,9 +17,13 @@ struct row_index_facts {
   std::uint64_t images = 0;
   /// JPEGs whose MCU rows can be found: plain files whose whole scan is clean.
   std::uint64_t indexed = 0;
-  /// Bytes of the images, and of what is kept about their rows.
+  /// Bytes of the images, of what is kept about their rows, and of their places by work, from which
+  /// a GPU decodes them.
   std::uint64_t image_bytes = 0;
   std::uint64_t index_bytes = 0;
+  std::uint64_t work_bytes = 0;
+  /// Shards or classes that had a row index without places by work, to which these were added.
+  std::uint64_t completed = 0;
   /// Shards or classes whose index cannot be stored: neither in their directory nor in the cache.
   std::uint64_t not_stored = 0;
 
@@ -29,6 +33,8 @@ struct row_index_facts {
     indexed += x.indexed;
     image_bytes += x.image_bytes;
     index_bytes += x.index_bytes;
+    work_bytes += x.work_bytes;
+    completed += x.completed;
     not_stored += x.not_stored;
     return *this;
   }
@@ -38,9 +44,10 @@ struct row_index_facts {
 /// Bytes of data done, and in all; begins again with each source. Called by one thread at a time.
 using row_index_progress = std::function<void(std::uint64_t done, std::uint64_t all)>;
 
-/// Finds where the MCU rows of JPEGs begin, in every source of the pipeline that can keep that: tar
-/// shards and folders of images, with the options that they have there. From then on jobs decode
-/// only what a crop needs, with the same pixels (docs/performance.md). Reads the JPEGs once, in as
+/// Finds where the MCU rows of JPEGs begin, and their places by work, in every source of the
+/// pipeline that can keep that: tar shards and folders of images, with the options that they have
+/// there. From then on jobs decode only what a crop needs, with the same pixels
+/// (docs/performance.md). Reads the JPEGs once, in as
 /// many shards or classes at a time as there are cores; the data stay as they are, and so do
 /// indexes that are complete. Empty if no source can keep a row index.
 ///

@@ -23,8 +23,8 @@ struct field {
   /// Lies in `owned`, in the batch's row, or in memory that the source lent.
   const std::byte* data = nullptr;
   std::size_t size = 0;
-  /// For a JPEG: where its MCU rows begin, in memory that the source lent.
-  std::span<const std::byte> places;
+  /// For a JPEG.
+  kept_places places;
   std::vector<std::byte> owned;
 
   bool is_bytes() const noexcept { return ragged && type == dtype::u8 && dims.rank() <= 1; }
@@ -344,7 +344,8 @@ void sample_access::lend(const sample& from, sample& into) {
                        "field \"" + x.name
                            + "\" is in two inputs of a zip: rename it in one (rename@1)");
     lend(x.name, {x.ragged, x.type, x.dims, {x.data, x.size}}, into);
-    source_access::set_places(into, x.name, x.places);
+    if (x.places.by)
+      source_access::set_places(into, x.name, x.places);
   }
 }
 
@@ -362,17 +363,15 @@ void sample_access::lend(std::string_view name, const field_view& from, sample& 
   lent.size = from.bytes.size();
 }
 
-void source_access::set_places(sample& x, std::string_view name,
-                               std::span<const std::byte> places) {
+void source_access::set_places(sample& x, std::string_view name, const kept_places& places) {
   const_cast<field&>(x.state_->get(name)).places = places;
 }
 
-std::span<const std::byte> source_access::places(const sample& x, std::string_view name) {
-  return x.state_->get(name).places;
-}
-
-std::span<std::byte> source_access::place_buffer(sample& x, std::size_t size) {
-  return x.state_->place_bytes.first(size);
+std::span<const std::byte> source_access::places(const sample& x, std::string_view name,
+                                                 place_kind kind) {
+  const auto [by, number] = x.state_->get(name).places;
+  const auto to = x.state_->place_bytes.first(by ? by->place_bytes(kind, number) : 0);
+  return !to.empty() && by->read_places(kind, number, to) ? to : to.first(0);
 }
 
 source_access::extent_buffers& source_access::buffers(sample& x) noexcept {
@@ -402,8 +401,6 @@ void sample_access::own(sample& x) {
   auto& s = *x.state_;
   for (std::size_t i = 0; i < s.used; ++i) {
     auto& f = s.fields[i];
-    if (!lies_in(s.place_bytes.all(), f.places.data()))
-      f.places = {}; // only time is lost
     if (f.data == f.owned.data() || lies_in(s.scratch.all(), f.data) || f.size == 0)
       continue;
     f.owned.assign(f.data, f.data + f.size);

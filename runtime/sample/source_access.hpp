@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/sample/item.hpp"
+#include "runtime/sample/place_keeper.hpp"
 #include "runtime/storage/object_store.hpp"
 
 #include <leat/sample.hpp>
@@ -19,15 +20,13 @@ class record_blocks;
 /// user's may not.
 class source_access {
 public:
-  /// Bytes that say where the MCU rows of a field that is a JPEG begin (read_row_places); they must
-  /// outlive the row, and are empty if that is not known. Setting the field again removes them.
-  /// Throw `bad_sample` (missing_field).
-  static void set_places(sample& x, std::string_view name, std::span<const std::byte> places);
-  static std::span<const std::byte> places(const sample& x, std::string_view name);
-
-  /// A buffer for such bytes, which lives as long as `scratch` does; its content is undefined. A
-  /// second call invalidates the bytes of the first.
-  static std::span<std::byte> place_buffer(sample& x, std::size_t size);
+  /// Says where the places of a field that is a JPEG are kept, which must outlive the sample.
+  /// Setting the field again removes that. Throws `bad_sample` (missing_field).
+  static void set_places(sample& x, std::string_view name, const kept_places& places);
+  /// Reads such places, which costs nothing unless it is asked for; empty if they are not known.
+  /// The next call for this sample invalidates the bytes. Throws `bad_sample` (missing_field).
+  static std::span<const std::byte> places(const sample& x, std::string_view name,
+                                           place_kind kind = place_kind::rows);
 
   /// What a source that is read by extents needs, kept for the next record.
   struct extent_buffers {

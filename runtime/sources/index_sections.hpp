@@ -96,7 +96,7 @@ public:
   void hold(std::string_view name, std::string_view text) {
     hold(name, std::as_bytes(std::span{text.data(), text.size()}));
   }
-  /// Adds the section that is read at use, of these pieces.
+  /// Adds a section that is read at use, of these pieces.
   void leave(std::string_view name, std::span<const std::vector<std::byte>> pieces);
 
   std::vector<std::byte> finish() &&;

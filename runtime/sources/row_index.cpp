@@ -6,6 +6,7 @@
 #include "runtime/image/image_format.hpp"
 #include "runtime/image/jpeg/plane_decoder.hpp"
 #include "runtime/image/jpeg/row_places.hpp"
+#include "runtime/image/jpeg/work_places.hpp"
 #include "runtime/sources/folder/folder_index.hpp"
 #include "runtime/sources/index_files.hpp"
 #include "runtime/sources/tar/tar_index.hpp"
@@ -33,11 +34,19 @@ constexpr std::uint64_t head_bytes = 4096;
 /// Enough to tell a JPEG from other files.
 constexpr std::uint64_t magic_bytes = 16;
 
-/// Places of the MCU rows of one field; nothing if they cannot be found.
-std::vector<std::byte> places_of(plane_decoder& decoder, std::span<const std::byte> file) try {
+/// Places of a JPEG, as they are kept; nothing where they cannot be found.
+struct jpeg_places {
+  std::vector<std::byte> rows = {};
+  std::vector<std::byte> work = {};
+};
+
+jpeg_places places_of(plane_decoder& decoder, std::span<const std::byte> file) try {
   decoder.open(file, max_pixels);
-  const auto places = decoder.survey();
-  return places.empty() ? std::vector<std::byte>{} : write_row_places(file, places);
+  std::vector<work_place> work;
+  const auto rows = decoder.survey(&work);
+  if (rows.empty())
+    return {};
+  return {write_row_places(file, rows), write_work_places(file, work)};
 } catch (const bad_sample&) {
   return {}; // whoever reads the image gets the error
 }
@@ -61,16 +70,18 @@ public:
     const auto version = file->stat(0);
     const auto index = open_tar_index(shard, options);
     expect_same(index.shard(), version, shard);
-    if (index.has_places() && is_whole(index)) {
-      for (const auto& field : index.all_fields())
-        count_known(*file, 0, field.offset(), field.size, index.place_bytes(field));
+    const auto& kept = index.places();
+    const auto fields = index.all_fields();
+    if (kept.are_complete() && are_whole(kept, fields.size())) {
+      for (std::size_t i = 0; i < fields.size(); ++i)
+        count_known(*file, 0, fields[i].offset(), fields[i].size, kept, i);
       return tell(index.shard().size);
     }
-    std::vector<std::vector<std::byte>> places;
-    places.reserve(index.all_fields().size());
+    count_completed(kept);
+    surveyed_places places;
     std::uint64_t told = 0;
-    for (const auto& field : index.all_fields()) {
-      places.push_back(survey(*file, 0, field.offset(), field.size));
+    for (const auto& field : fields) {
+      add(survey(*file, 0, field.offset(), field.size), places);
       tell(field.size);
       told += field.size;
     }
@@ -81,18 +92,19 @@ public:
   void survey(const folder_files& files, stored_objects& objects, const class_folder& folder,
               const folder_options& options, const on_bytes& tell) {
     const auto images = files.of(folder);
-    if (const auto index = open_folder_index(files, folder, options);
-        index && is_whole(*index, images.size())) {
+    const auto index = open_folder_index(files, folder, options);
+    if (index && index->places().are_complete() && are_whole(index->places(), images.size())) {
       for (std::size_t i = 0; i < images.size(); ++i) {
-        count_known(objects, folder.first + i, 0, images[i].bytes, index->place_bytes(i));
+        count_known(objects, folder.first + i, 0, images[i].bytes, index->places(), i);
         tell(images[i].bytes);
       }
       return;
     }
-    std::vector<std::vector<std::byte>> places;
-    places.reserve(images.size());
+    if (index)
+      count_completed(index->places());
+    surveyed_places places;
     for (std::size_t i = 0; i < images.size(); ++i) {
-      places.push_back(survey(objects, folder.first + i, 0, images[i].bytes));
+      add(survey(objects, folder.first + i, 0, images[i].bytes), places);
       tell(images[i].bytes);
     }
     if (!images.empty())
@@ -102,56 +114,61 @@ public:
   row_index_facts facts;
 
 private:
-  /// Whether the places of a field, or of an image, of an index are whole.
-  template <class Index, class Part>
-  bool are_whole(const Index& x, const Part& part) {
-    content_.resize(x.place_bytes(part));
-    return x.read_places(part, content_) && are_whole_row_places(content_);
-  }
-  bool is_whole(const tar_index& x) {
-    return !x.has_places()
-           || std::all_of(x.all_fields().begin(), x.all_fields().end(),
-                          [&](const auto& field) { return are_whole(x, field); });
-  }
-  bool is_whole(const folder_index& x, std::size_t images) {
-    for (std::size_t i = 0; i < images; ++i)
-      if (!are_whole(x, i))
+  bool are_whole(const indexed_places& x, std::size_t count) {
+    const auto whole = [&](place_kind kind, std::size_t i, auto check) {
+      content_.resize(x.place_bytes(kind, i));
+      return x.read_places(kind, i, content_) && check(content_);
+    };
+    for (std::size_t i = 0; i < count; ++i)
+      if (!whole(place_kind::rows, i, are_whole_row_places)
+          || !whole(place_kind::work, i, are_whole_work_places))
         return false;
     return true;
   }
-  std::vector<std::byte> survey(stored_objects& from, std::size_t object, std::uint64_t offset,
-                                std::uint64_t size) {
+  static void add(jpeg_places x, surveyed_places& to) {
+    to.of(place_kind::rows).push_back(std::move(x.rows));
+    to.of(place_kind::work).push_back(std::move(x.work));
+  }
+  jpeg_places survey(stored_objects& from, std::size_t object, std::uint64_t offset,
+                     std::uint64_t size) {
     // Only JPEGs are read beyond their first bytes: a shard may hold videos.
     const auto head = static_cast<std::size_t>(std::min(size, head_bytes));
     content_.resize(head);
     read_now(from, object, offset, content_);
     const bool is_jpeg = image_format(content_) == "JPEG";
-    std::vector<std::byte> places;
+    jpeg_places places;
     if (is_jpeg && size <= max_bytes) {
       content_.resize(size);
       read_now(from, object, offset + head, std::span{content_}.subspan(head));
       places = places_of(decoder_, content_);
     }
     facts.bytes_read += content_.size();
-    count(is_jpeg, size, places.size());
+    count(is_jpeg, size, places.rows.size(), places.work.size());
     return places;
   }
-  void count(bool is_jpeg, std::uint64_t image_bytes, std::uint64_t index_bytes) {
+  void count(bool is_jpeg, std::uint64_t image_bytes, std::uint64_t row_bytes,
+             std::uint64_t work_bytes) {
     facts.images += is_jpeg ? 1 : 0;
-    facts.indexed += index_bytes > 0 ? 1 : 0;
+    facts.indexed += row_bytes > 0 ? 1 : 0;
     facts.image_bytes += is_jpeg ? image_bytes : 0;
-    facts.index_bytes += index_bytes;
+    facts.index_bytes += row_bytes;
+    facts.work_bytes += work_bytes;
+  }
+  /// For an index that is about to be made again.
+  void count_completed(const indexed_places& before) {
+    facts.completed += before.has(place_kind::rows) && !before.has(place_kind::work) ? 1 : 0;
   }
   /// An index that exists already does not say which of the others are JPEGs: their first bytes do.
   void count_known(stored_objects& from, std::size_t object, std::uint64_t offset,
-                   std::uint64_t size, std::uint64_t index_bytes) {
-    bool is_jpeg = index_bytes > 0;
+                   std::uint64_t size, const indexed_places& kept, std::size_t number) {
+    const auto row_bytes = kept.place_bytes(place_kind::rows, number);
+    bool is_jpeg = row_bytes > 0;
     if (!is_jpeg) {
       content_.resize(static_cast<std::size_t>(std::min(size, magic_bytes)));
       read_now(from, object, offset, content_);
       is_jpeg = image_format(content_) == "JPEG";
     }
-    count(is_jpeg, size, index_bytes);
+    count(is_jpeg, size, row_bytes, kept.place_bytes(place_kind::work, number));
   }
   void store(const std::vector<std::string>& paths, std::span<const std::byte> index) {
     facts.not_stored += store_index(paths, index) ? 0 : 1;
@@ -160,15 +177,6 @@ private:
   plane_decoder decoder_;
   std::vector<std::byte> content_;
 };
-
-void add(row_index_facts& to, const row_index_facts& x) {
-  to.bytes_read += x.bytes_read;
-  to.images += x.images;
-  to.indexed += x.indexed;
-  to.image_bytes += x.image_bytes;
-  to.index_bytes += x.index_bytes;
-  to.not_stored += x.not_stored;
-}
 
 std::uint64_t bytes_of(const std::vector<std::string>& shards) {
   return std::transform_reduce(
@@ -203,7 +211,7 @@ row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
         failed[i] = std::current_exception();
       }
     mutex_lock lock{adding};
-    add(facts, own.facts);
+    facts += own.facts;
   };
   run_in_threads(std::min<std::size_t>(std::thread::hardware_concurrency(), pieces), work);
   for (const auto& x : failed)

@@ -12,13 +12,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::vector<image_file> images(data[size - 1] % 16);
   const auto input = std::as_bytes(std::span{data, size - 1});
   std::vector<std::byte> bytes(input.begin(), input.end());
-  test::seal_index(bytes,
-                   folder_index::write(images, std::vector<std::vector<std::byte>>(images.size())));
+  test::seal_index(bytes, folder_index::write(images, {}));
   const auto index = folder_index::adopt(test::held(std::move(bytes)), images);
-  for (std::size_t i = 0; index && i < images.size(); ++i) {
-    std::vector<std::byte> places(index->place_bytes(i));
-    check(places.empty() || index->read_places(i, places));
-    touch(places);
-  }
+  for (std::size_t i = 0; index && i < images.size(); ++i)
+    for (const auto kind : {place_kind::rows, place_kind::work}) {
+      std::vector<std::byte> places(index->places().place_bytes(kind, i));
+      check(places.empty() || index->places().read_places(kind, i, places));
+      touch(places);
+    }
   return 0;
 }

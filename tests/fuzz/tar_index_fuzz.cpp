@@ -15,9 +15,11 @@ void visit(const tar_index& index) {
     touch(index.key(i));
     for (const auto& field : index.fields(i)) {
       touch(index.name(field));
-      std::vector<std::byte> places(index.place_bytes(field));
-      check(places.empty() || index.read_places(field, places));
-      touch(places);
+      for (const auto kind : {place_kind::rows, place_kind::work}) {
+        std::vector<std::byte> places(index.places().place_bytes(kind, index.number_of(field)));
+        check(places.empty() || index.places().read_places(kind, index.number_of(field), places));
+        touch(places);
+      }
       check(field.offset() + field.size <= index.shard().size && field.offset() >= 512);
     }
   }
@@ -94,7 +96,10 @@ void read_sections(std::span<const std::byte> input) {
     to.hold(name, taken());
   if (!input.empty()) {
     to.hold("row-ends", taken());
-    to.leave("rows", std::vector<std::vector<std::byte>>{{input.begin(), input.end()}});
+    to.hold("work-end", taken());
+    const auto rows = taken();
+    to.leave("rows", std::vector<std::vector<std::byte>>{{rows.begin(), rows.end()}});
+    to.leave("work", std::vector<std::vector<std::byte>>{{input.begin(), input.end()}});
   }
   if (auto index = adopt(std::move(to).finish(), shard))
     visit(*index);

@@ -462,8 +462,12 @@ TEST_CASE("command: index finds rows of JPEGs once, and pixels stay as they were
   check_members(built, {{"images", 40}, {"images_indexed", 40}});
   REQUIRE(built["row_index_bytes"] > 0);
   REQUIRE(built["row_index_gain"] > 0);
+  REQUIRE(built["work_places_bytes"] > 0);
+  REQUIRE(built["row_index_completed"] == 0);
   REQUIRE(x.ask(index)["row_index_bytes"] == built["row_index_bytes"]);
-  REQUIRE(contains(x.succeed(index), "rows     40 of 40 JPEGs, "));
+  const auto shown = x.succeed(index);
+  REQUIRE(contains(shown, "rows     40 of 40 JPEGs, "));
+  REQUIRE(contains(shown, "% of theirs), for decoding on a GPU\n"));
   REQUIRE(before.size() == 40);
   REQUIRE(pixels(x.at / "after") == before);
 }

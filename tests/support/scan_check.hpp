@@ -205,8 +205,10 @@ private:
       to.problem += "rows are taken that libjpeg complains of; ";
     std::vector<scan_place> places;
     to.has_places = x.decoder.survey(places);
-    if (to.has_places)
+    if (to.has_places) {
       check_places(x, frame, want, places, to.problem);
+      check_work(x, frame, want, places, to.problem);
+    }
     if (to.has_places && rows != frame.mcus_down())
       to.problem += "places of a damaged scan; ";
     return rows;
@@ -230,6 +232,48 @@ private:
           || !check_row(x, frame, want, row, problem, begin, end))
         problem += "a row is damaged where it is found by its place; ";
     }
+  }
+
+  void check_work(sized_decoder& x, const jpeg_frame& frame, const jpeg_coefficients& want,
+                  const std::vector<scan_place>& places, std::string& problem) {
+    std::vector<scan_place> rows;
+    std::vector<work_place> work;
+    if (!x.decoder.survey(rows, &work) || rows != places)
+      problem += "other places where those by work are noted; ";
+    const auto across = frame.mcus_across();
+    const auto end_of = [&](std::size_t i) {
+      return i + 1 < work.size() && work[i + 1].column != 0 ? work[i + 1].column : across;
+    };
+    std::size_t row = 0;
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      row += i > 0 && work[i].column == 0 ? 1 : 0;
+      if (i + 1 < work.size() && !are_apart(frame, work[i], work[i + 1]))
+        problem += "a stretch is too long; ";
+      if (row >= frame.mcus_down() || end_of(i) <= work[i].column || end_of(i) > across) {
+        problem += "places by work are not in order; ";
+        return;
+      }
+      // Stands where a row begins.
+      auto moved = places;
+      moved[row * scan_decoder::places_a_row(frame)] = {work[i].bit, work[i].dc};
+      if (!x.decoder.seek(moved, row, 0, across)
+          || !check_row(x, frame, want, row, problem, work[i].column, end_of(i)))
+        problem += "a stretch is damaged where it is found by its place; ";
+    }
+    if (work.empty() || row + 1 != frame.mcus_down())
+      problem += "not as many rows of places by work as there should be; ";
+  }
+
+  /// Whether there is as much work between these as there may be.
+  static bool are_apart(const jpeg_frame& frame, const work_place& a, const work_place& b) {
+    if (b.bit <= a.bit)
+      return false;
+    std::size_t bits = b.bit - a.bit;
+    for (std::size_t at = a.bit / 8; at + 1 < b.bit / 8; ++at)
+      if (frame.scan[at] == std::byte{0xFF} && frame.scan[at + 1] == std::byte{0})
+        bits -= 8;
+    return bits <= scan_decoder::bits_of_work + 8 || b.column == a.column + 1
+           || (b.column == 0 && frame.mcus_across() == a.column + std::size_t{1});
   }
 
   /// False: the decoder finds damage.

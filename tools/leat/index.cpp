@@ -107,18 +107,24 @@ std::optional<row_index> row_index_of(const std::optional<row_index_facts>& fact
   return row_index{*facts, measure_gain(*indexed_sources(data).front())};
 }
 
-double share_of(const row_index_facts& x) {
-  return x.image_bytes == 0
-             ? 0
-             : static_cast<double>(x.index_bytes) / static_cast<double>(x.image_bytes);
+/// Bytes that an index keeps, in relation to those of the images.
+double share_of(std::uint64_t bytes, const row_index_facts& x) {
+  return x.image_bytes == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(x.image_bytes);
+}
+
+std::string bytes_text(std::uint64_t bytes, const row_index_facts& x) {
+  return with_commas(bytes) + " bytes (" + fixed(100 * share_of(bytes, x), 2) + "% of theirs)";
 }
 
 void print_row_index(const row_index& x) {
   const auto& facts = x.facts;
   print_line("rows     " + with_commas(facts.indexed) + " of " + with_commas(facts.images)
-             + " JPEGs, " + with_commas(facts.index_bytes) + " bytes ("
-             + fixed(100 * share_of(facts), 2) + "% of theirs)"
+             + " JPEGs, " + bytes_text(facts.index_bytes, facts)
              + (facts.bytes_read == 0 ? ", already there" : ""));
+  print_line("by work  " + bytes_text(facts.work_bytes, facts) + ", for decoding on a GPU"
+             + (facts.completed > 0
+                    ? "; added to " + with_commas(facts.completed) + " that had rows alone"
+                    : ""));
   if (x.gain)
     print_line("gain     " + fixed(x.gain->times, 2) + "x in decoding random crops ("
                + with_commas(x.gain->images) + " images)");
@@ -205,7 +211,9 @@ void index_data(const index_options& x) {
     result["images"] = rows->facts.images;
     result["images_indexed"] = rows->facts.indexed;
     result["row_index_bytes"] = rows->facts.index_bytes;
-    result["row_index_share"] = share_of(rows->facts);
+    result["row_index_share"] = share_of(rows->facts.index_bytes, rows->facts);
+    result["work_places_bytes"] = rows->facts.work_bytes;
+    result["row_index_completed"] = rows->facts.completed;
     result["row_index_not_stored"] = rows->facts.not_stored;
     if (rows->gain)
       result["row_index_gain"] = rows->gain->times;

@@ -135,11 +135,13 @@ bool plane_decoder::transform_groups(std::size_t first_mcu) {
   return good;
 }
 
-std::vector<scan_place> plane_decoder::survey() {
+std::vector<scan_place> plane_decoder::survey(std::vector<work_place>* by_work) {
   std::vector<scan_place> places;
-  if (!can_go(way::own) || !scan_.open(frame_) || !scan_.survey(places))
-    places.clear();
-  return places;
+  if (can_go(way::own) && scan_.open(frame_) && scan_.survey(places, by_work))
+    return places;
+  if (by_work)
+    by_work->clear();
+  return {};
 }
 
 // -- libjpeg's way

@@ -75,9 +75,9 @@ public:
   /// False: damage in them, or in what was passed over to reach them; libjpeg is to judge.
   bool next(plane_strip& to);
 
-  /// Finds where the opened file's MCU rows, and parts of them, begin; nothing where its scan is
-  /// not wholly clean, or is none of ours.
-  std::vector<scan_place> survey();
+  /// Finds where the opened file's MCU rows, and parts of them, begin, and its places by work if
+  /// asked to; nothing where its scan is not wholly clean, or is none of ours.
+  std::vector<scan_place> survey(std::vector<work_place>* by_work = nullptr);
 
 private:
   struct plane {

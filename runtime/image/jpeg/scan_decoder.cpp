@@ -346,24 +346,34 @@ bool scan_decoder::decode_run(std::size_t first, std::size_t mcus, std::int16_t*
   return good && !overran();
 }
 
-bool scan_decoder::survey(std::vector<scan_place>& places) {
+bool scan_decoder::survey(std::vector<scan_place>& places, std::vector<work_place>* by_work) {
   places.clear();
+  if (by_work)
+    by_work->clear();
   if (frame_.restart_interval != 0
       || frame_.scan.size() > std::numeric_limits<std::uint32_t>::max() / 8)
     return false;
   rewind();
   std::size_t zeros = 0;
+  std::size_t stretch = 0;
   const auto across = frame_.mcus_across();
+  const std::size_t step = by_work ? 1 : mcus_a_place;
   for (std::size_t row = 0; row < frame_.mcus_down(); ++row)
-    for (std::size_t mcu = 0; mcu < across; mcu += mcus_a_place) {
+    for (std::size_t mcu = 0; mcu < across; mcu += step) {
       const auto at = position();
       while (zeros < stuffed_.size() && stuffed_[zeros] < at / 8)
         ++zeros;
       scan_place place{.bit = static_cast<std::uint32_t>(at + 8 * zeros)};
-      std::copy(last_dc_.begin(), last_dc_.end(), place.dc.begin());
-      places.push_back(place);
-      if (!skim(std::min(mcus_a_place, across - mcu)))
+      for (std::size_t c = 0; c < max_components; ++c)
+        place.dc[c] = static_cast<std::int16_t>(last_dc_[c]);
+      if (mcu % mcus_a_place == 0)
+        places.push_back(place);
+      if (!skim(std::min(step, across - mcu)))
         return false;
+      if (by_work && (mcu == 0 || position() - stretch > bits_of_work)) {
+        by_work->push_back({place.bit, place.dc, static_cast<std::uint16_t>(mcu)});
+        stretch = at;
+      }
     }
   const auto rest = frame_.scan.subspan(taken_);
   return bytes_.size() * 8 - position() < 8 && rest.size() >= 2 && rest[0] == std::byte{0xFF}

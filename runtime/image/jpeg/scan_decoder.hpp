@@ -22,6 +22,18 @@ struct scan_place {
   friend bool operator==(const scan_place&, const scan_place&) = default;
 };
 
+/// Where a stretch of an MCU row begins that is decoded in one go, on a device. Stretches of about
+/// the same work; the first one of each row begins with column 0.
+struct work_place {
+  /// As in scan_place.
+  std::uint32_t bit = 0;
+  std::array<std::int16_t, 3> dc{};
+  /// Number of its first MCU in the row.
+  std::uint16_t column = 0;
+
+  friend bool operator==(const work_place&, const work_place&) = default;
+};
+
 /// How coefficients of neighbouring blocks lie in memory: `blocks` of them side by side, as wide as
 /// the vectors that transform them. A group has 8 rows of `blocks` x 8 coefficients and a spare
 /// row, which takes whatever follows a block's end.
@@ -76,9 +88,13 @@ public:
   /// Groups that one decode fills.
   std::size_t num_groups() const noexcept { return num_groups_; }
 
+  /// A stretch ends before the MCU with which it would have more bits than this, not counting
+  /// zeros after 0xFF. So only an MCU that has more by itself makes a longer one.
+  static constexpr std::size_t bits_of_work = 4096;
+
   /// Passes over the whole scan; true where all of it is clean, with nothing between it and the
-  /// end of the image. Notes the places, row by row.
-  bool survey(std::vector<scan_place>& places);
+  /// end of the image. Notes the places, row by row, and those by work if asked to.
+  bool survey(std::vector<scan_place>& places, std::vector<work_place>* by_work = nullptr);
 
 private:
   struct bits {

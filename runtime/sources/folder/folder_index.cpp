@@ -7,8 +7,6 @@
 
 namespace leat {
 
-// Sections: "row-ends", the end of each image's places, and "rows", the places.
-
 namespace {
 
 /// A digest of the images' paths, sizes and times.
@@ -39,22 +37,19 @@ std::optional<folder_index> folder_index::from(std::optional<index_sections> fou
                                                std::size_t images) {
   if (!found)
     return {};
-  const auto ends = found->array<std::uint64_t>("row-ends");
-  folder_index x;
-  x.places_ = found->at_use("rows");
-  if (!ends || ends->size() != images || !std::is_sorted(ends->begin(), ends->end())
-      || (ends->empty() ? 0 : ends->back()) != x.places_.size())
+  auto places = indexed_places::in(*found, images);
+  if (!places || !places->has(place_kind::rows))
     return {};
-  x.ends_ = *ends;
+  folder_index x;
+  x.places_ = *std::move(places);
   x.sections_ = std::move(found);
   return x;
 }
 
 std::vector<std::byte> folder_index::write(std::span<const image_file> images,
-                                           std::span<const std::vector<std::byte>> places) {
+                                           const surveyed_places& places) {
   index_writer to{subject_of(images)};
-  to.hold("row-ends", ends_of(places));
-  to.leave("rows", places);
+  indexed_places::write(to, places);
   return std::move(to).finish();
 }
 
@@ -65,10 +60,13 @@ std::vector<std::string> folder_index_paths(const folder_files& files, const cla
 
 std::optional<folder_index> open_folder_index(const folder_files& files, const class_folder& folder,
                                               const folder_options& options) {
+  std::optional<folder_index> best;
   for (const auto& path : folder_index_paths(files, folder, options))
-    if (auto x = folder_index::load(path, files.of(folder)))
-      return x;
-  return {};
+    if (auto x = folder_index::load(path, files.of(folder)); x && !best)
+      best = std::move(x);
+    else if (x && x->places().are_complete() && !best->places().are_complete())
+      best = std::move(x);
+  return best;
 }
 
 } // namespace leat

@@ -40,7 +40,7 @@ public:
     into.borrow("cls", as_bytes(numbers_[label]));
     into.borrow("class", as_bytes(folder.name));
     if (indexes_[label])
-      read_places(*indexes_[label], record - folder.first, into);
+      source_access::set_places(into, "jpg", {&indexes_[label]->places(), record - folder.first});
   }
 
   void append_id(std::uint64_t record, std::string& to) const override {
@@ -58,11 +58,6 @@ public:
   const passed_over& what_is_passed_over() const override { return files_->others; }
 
 private:
-  static void read_places(const folder_index& index, std::size_t image, sample& into) {
-    const auto places = source_access::place_buffer(into, index.place_bytes(image));
-    if (!places.empty() && index.read_places(image, places))
-      source_access::set_places(into, "jpg", places);
-  }
   static std::span<const std::byte> as_bytes(std::string_view text) {
     return std::as_bytes(std::span{text.data(), text.size()});
   }

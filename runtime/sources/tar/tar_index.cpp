@@ -21,8 +21,8 @@
 namespace leat {
 
 // Sections: "fields", "headers", "records", "names", "text" (keys and names), "others" and "tear";
-// "apart", if there is something to say; and once the shard's images have been surveyed,
-// "row-ends", the end of each field's places, and "rows", the places.
+// "apart", if there is something to say; and once the shard's images have been surveyed, those of
+// indexed_places, by the numbers of fields.
 
 namespace {
 
@@ -69,6 +69,9 @@ std::optional<tar_index> tar_index::from(std::optional<index_sections> found,
   auto passed = others ? passed_over::decoded(*others) : std::nullopt;
   if (!fields || !headers || !records || !names || !blob || !tear || !passed)
     return {};
+  const auto places = indexed_places::in(*found, fields->size());
+  if (!places)
+    return {};
   tar_index x;
   x.fields_ = *fields;
   x.headers_ = *headers;
@@ -78,21 +81,14 @@ std::optional<tar_index> tar_index::from(std::optional<index_sections> found,
   x.tear_ = *tear;
   x.apart_ = found->text("apart").value_or(std::string_view{});
   x.others_ = *std::move(passed);
-  if (found->has("row-ends")) {
-    const auto ends = found->array<std::uint64_t>("row-ends");
-    if (!ends)
-      return {};
-    x.place_ends_ = *ends;
-    x.places_ = found->at_use("rows");
-  }
+  x.places_ = *places;
   x.sections_ = std::move(found);
   x.shard_ = shard;
   return x.within_bounds() ? std::optional{std::move(x)} : std::nullopt;
 }
 
 bool tar_index::within_bounds() const noexcept {
-  if (records_.empty() || names_.empty() || headers_.size() != fields_.size()
-      || !(place_ends_.empty() || place_ends_.size() == fields_.size()))
+  if (records_.empty() || names_.empty() || headers_.size() != fields_.size())
     return false;
   for (std::size_t i = 0; i + 1 < records_.size(); ++i)
     if (records_[i].key > records_[i + 1].key || records_[i].field > records_[i + 1].field)
@@ -109,13 +105,10 @@ bool tar_index::within_bounds() const noexcept {
   };
   return records_.back().key <= blob_.size() && records_.back().field <= fields_.size()
          && std::is_sorted(names_.begin(), names_.end()) && names_.back() <= blob_.size()
-         && std::is_sorted(place_ends_.begin(), place_ends_.end())
-         && (place_ends_.empty() || place_ends_.back() == places_.size())
          && std::all_of(fields_.begin(), fields_.end(), inside);
 }
 
-std::vector<std::byte>
-tar_index::with_places(std::span<const std::vector<std::byte>> of_fields) const {
+std::vector<std::byte> tar_index::with_places(const surveyed_places& of_fields) const {
   index_writer to{subject_of(shard_)};
   to.hold("fields", std::as_bytes(fields_));
   to.hold("headers", std::as_bytes(headers_));
@@ -126,8 +119,7 @@ tar_index::with_places(std::span<const std::vector<std::byte>> of_fields) const 
   to.hold("tear", tear_);
   if (!apart_.empty())
     to.hold("apart", apart_);
-  to.hold("row-ends", ends_of(of_fields));
-  to.leave("rows", of_fields);
+  indexed_places::write(to, of_fields);
   return std::move(to).finish();
 }
 
@@ -286,7 +278,7 @@ std::vector<std::byte> build_tar_index(tar_reader members, const object_version&
 
 namespace {
 
-/// The rows may be known only in the cache, if someone else made the index beside the data.
+/// The places may be known only in the cache, if someone else made the index beside the data.
 std::optional<tar_index> load_best(const std::vector<std::string>& paths,
                                    const object_version& shard, bool allow_torn) {
   std::optional<tar_index> best;
@@ -294,9 +286,9 @@ std::optional<tar_index> load_best(const std::vector<std::string>& paths,
     auto x = tar_index::load(path, shard);
     if (!x || !(x->tear().empty() || allow_torn))
       continue;
-    if (x->has_places())
+    if (x->places().are_complete())
       return x;
-    if (!best)
+    if (!best || (x->has_rows() && !best->has_rows()))
       best = std::move(x);
   }
   return best;

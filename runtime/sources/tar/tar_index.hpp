@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/sources/index_sections.hpp"
+#include "runtime/sources/indexed_places.hpp"
 #include "runtime/sources/tar/tar_reader.hpp"
 #include "runtime/storage/local_store.hpp"
 #include "runtime/storage/passed_over.hpp"
@@ -60,30 +61,24 @@ public:
   std::string_view name(const tar_field& x) const noexcept {
     return blob_.substr(names_[x.name], names_[x.name + 1] - std::uint64_t{names_[x.name]});
   }
-  /// Bytes that say where the MCU rows of a field's JPEG begin (read_row_places); 0 if that is not
-  /// known. `x` is one of all_fields().
-  std::size_t place_bytes(const tar_field& x) const noexcept {
-    if (place_ends_.empty())
-      return 0;
-    return static_cast<std::size_t>(place_ends_[number_of(x)] - place_begin(x));
-  }
-  /// Fills `into`, which has exactly that size; false if the index file no longer has them. They
-  /// are checked when they are used.
-  bool read_places(const tar_field& x, std::span<std::byte> into) const {
-    return places_.read(place_begin(x), into);
+  /// What is known of fields that are JPEGs, by `number_of`. Lives as long as this index.
+  const indexed_places& places() const noexcept { return places_; }
+  /// `x` is one of all_fields().
+  std::size_t number_of(const tar_field& x) const noexcept {
+    return static_cast<std::size_t>(&x - fields_.data());
   }
   /// The headers that lay before the field's content when the shard was indexed. `x` is one of
   /// all_fields().
   const tar_header_mark& header(const tar_field& x) const noexcept {
     return headers_[number_of(x)];
   }
-  /// True if the shard's images have been surveyed.
-  bool has_places() const noexcept { return !place_ends_.empty(); }
+  /// True if the shard's images have been surveyed; perhaps when nothing but rows was looked for.
+  bool has_rows() const noexcept { return places_.has(place_kind::rows); }
   /// Fields of all records, in stored order.
   std::span<const tar_field> all_fields() const noexcept { return fields_; }
 
-  /// The bytes of this index with places of MCU rows added: one entry for each of all_fields().
-  std::vector<std::byte> with_places(std::span<const std::vector<std::byte>> of_fields) const;
+  /// The bytes of this index with these places: one entry of each kind for each of all_fields().
+  std::vector<std::byte> with_places(const surveyed_places& of_fields) const;
 
   /// The version of the shard that the index belongs to.
   const object_version& shard() const noexcept { return shard_; }
@@ -102,13 +97,6 @@ private:
     std::uint32_t field;
   };
 
-  std::size_t number_of(const tar_field& x) const noexcept {
-    return static_cast<std::size_t>(&x - fields_.data());
-  }
-  std::uint64_t place_begin(const tar_field& x) const noexcept {
-    const auto field = number_of(x);
-    return field == 0 ? 0 : place_ends_[field - 1];
-  }
   static std::optional<tar_index> from(std::optional<index_sections> found,
                                        const object_version& shard);
   bool within_bounds() const noexcept;
@@ -127,9 +115,7 @@ private:
   std::string_view tear_;
   std::string_view apart_;
   passed_over others_;
-  /// Where the places of each field end in `places_`; empty if the shard has not been surveyed.
-  std::span<const std::uint64_t> place_ends_;
-  index_tail places_;
+  indexed_places places_;
 };
 
 /// Walks a shard's headers and makes its index. With `allow_torn`, the walk ends before the record
@@ -138,7 +124,7 @@ private:
 std::vector<std::byte> build_tar_index(tar_reader members, const object_version& shard,
                                        bool allow_torn);
 
-/// A shard's index: a stored one, preferably one that knows MCU rows, or a new one, stored if
+/// A shard's index: a stored one, preferably one that knows all places, or a new one, stored if
 /// possible. Several processes may do this at once. An index of a torn shard is only used with
 /// `allow_torn`.
 tar_index open_tar_index(const std::string& shard, const tar_options& options,

@@ -91,8 +91,8 @@ public:
       bytes = bytes.subspan(run.bytes());
       i += run.fields;
     }
-    if (indexes_[shard].has_places())
-      read_places(indexes_[shard], fields, into);
+    if (indexes_[shard].has_rows())
+      set_places(indexes_[shard], fields, into);
   }
 
   void append_id(std::uint64_t record, std::string& to) const override {
@@ -121,17 +121,10 @@ public:
   const passed_over& what_is_passed_over() const override { return others_; }
 
 private:
-  static void read_places(const tar_index& index, std::span<const tar_field> fields, sample& into) {
-    std::size_t size = 0;
+  static void set_places(const tar_index& index, std::span<const tar_field> fields, sample& into) {
     for (const auto& x : fields)
-      size += index.place_bytes(x);
-    auto places = source_access::place_buffer(into, size);
-    for (const auto& x : fields) {
-      const auto own = places.first(index.place_bytes(x));
-      places = places.subspan(own.size());
-      if (!own.empty() && index.read_places(x, own))
-        source_access::set_places(into, index.name(x), own);
-    }
+      if (index.places().place_bytes(place_kind::rows, index.number_of(x)) > 0)
+        source_access::set_places(into, index.name(x), {&index.places(), index.number_of(x)});
   }
 
   [[noreturn]] void has_changed(std::size_t shard, std::uint64_t index, const tar_field& x) const {

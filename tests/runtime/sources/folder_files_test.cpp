@@ -111,8 +111,8 @@ TEST_CASE("rows that were indexed with hidden images are not those of the images
   auto older = files->images;
   older.insert(older.begin(), {.path = "cat/._0.jpg", .bytes = 3, .label = 0, .mtime_ns = 1});
   const auto adopted = [&](std::span<const image_file> images) {
-    const std::vector<std::vector<std::byte>> places(images.size());
-    return folder_index::adopt(held(folder_index::write(images, places)), files->images);
+    const std::vector<std::vector<std::byte>> none(images.size());
+    return folder_index::adopt(held(folder_index::write(images, {{none, none}})), files->images);
   };
   CHECK(adopted(files->images));
   CHECK_FALSE(adopted(older));

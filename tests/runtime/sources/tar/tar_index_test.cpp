@@ -65,7 +65,8 @@ texts write_shards(const temporary_directory& dir, int n) {
 
 /// The index with places of no row, as another one reads it.
 tar_index reread(const tar_index& x, std::size_t fields) {
-  const std::vector<std::vector<std::byte>> places(fields);
+  const std::vector<std::vector<std::byte>> none(fields);
+  const surveyed_places places{{none, none}};
   return tar_index::adopt(held(x.with_places(places)), x.shard()).value();
 }
 
