@@ -12,18 +12,17 @@
 //   pin=N       what cuMemHostRegister() returns, as 304 or 801 (0)
 //   memory=N    bytes of a device (all that there are)
 //   lost=N      the N-th copy, and all that comes after it, fails with 700
+//   capability=N  of all devices, as 90 for 9.0 (90)
+//   module=N    what cuModuleLoadData() returns, as 209 or 222 (0)
 //   capturing=1 another thread captures a graph, which forbids most calls (900) to threads that
 //               have not said that they have nothing to do with it
 //   mode=M      eager, lazy or random (random): see fake_order
 //   seed=N      of random (1)
 
-#include "tests/support/fake_device.hpp"
-
-#include <leat/error.hpp>
+#include "tests/shim/fake_cuda.hpp"
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -32,33 +31,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace {
-
-using leat::device_event;
-using leat::device_stream;
+using namespace leat::fake_cuda;
 using leat::test::fake_call;
-using leat::test::fake_device;
-using leat::test::fake_order;
 
-enum code : int {
-  success = 0,
-  invalid_value = 1,
-  out_of_memory = 2,
-  not_initialized = 3,
-  no_device = 100,
-  invalid_device = 101,
-  invalid_context = 201,
-  invalid_handle = 400,
-  not_ready = 600,
-  illegal_address = 700,
-  already_registered = 712,
-  capture_unsupported = 900,
-};
+namespace {
 
 struct named_code {
   int code;
@@ -72,9 +52,15 @@ constexpr named_code codes[] = {
     {not_initialized, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
     {no_device, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {invalid_device, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {invalid_image, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {invalid_context, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {304, "CUDA_ERROR_OPERATING_SYSTEM", "OS call failed or operation not supported on this OS"},
+    {209, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+     "no kernel image is available for execution on the device"},
+    {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+     "the provided PTX was compiled with an unsupported toolchain."},
     {invalid_handle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {not_found, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {not_ready, "CUDA_ERROR_NOT_READY", "device not ready"},
     {illegal_address, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {already_registered, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
@@ -84,42 +70,6 @@ constexpr named_code codes[] = {
     {capture_unsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
      "operation not permitted when stream is capturing"},
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"}};
-
-/// A word of LEAT_FAKE_CUDA, read anew at each call: tests may change it.
-std::string setting(const std::string& name) {
-  const char* all = std::getenv("LEAT_FAKE_CUDA");
-  const std::string text = std::string{","} + (all ? all : "") + ',';
-  const auto at = text.find("," + name + "=");
-  if (at == std::string::npos)
-    return {};
-  const auto begin = at + name.size() + 2;
-  return text.substr(begin, text.find(',', begin) - begin);
-}
-
-std::uint64_t number(const std::string& name, std::uint64_t otherwise) {
-  const auto text = setting(name);
-  return text.empty() ? otherwise : std::strtoull(text.c_str(), nullptr, 10);
-}
-
-struct gpu {
-  explicit gpu(int i) : device(number("seed", 1) + static_cast<std::uint64_t>(i), order(), i) {
-    device.limit_memory(memory);
-  }
-  static fake_order order() {
-    const auto mode = setting("mode");
-    return mode == "eager"  ? fake_order::eager
-           : mode == "lazy" ? fake_order::lazy
-                            : fake_order::random;
-  }
-
-  const std::uint64_t memory = number("memory", std::uint64_t{1} << 40);
-  fake_device device;
-  std::mutex mutex;
-  std::set<void*> streams_of_trainer;
-  int references = 0;
-  std::atomic<std::uint64_t> copies{0};
-  std::atomic<bool> is_lost{false};
-};
 
 /// The process that started CUDA; 0: none.
 std::atomic<::pid_t> starter{0};
@@ -131,31 +81,6 @@ thread_local int capture_mode = 0;
 
 bool is_started() {
   return starter != 0 && starter == ::getpid();
-}
-
-/// What a function makes of the current context's device, as a code.
-template <class Function>
-int with_gpu(Function function) {
-  if (!is_started())
-    return not_initialized;
-  if (contexts.empty())
-    return invalid_context;
-  if (capture_mode != 2 && number("capturing", 0) != 0)
-    return capture_unsupported;
-  auto& x = *contexts.back();
-  if (x.is_lost)
-    return illegal_address;
-  try {
-    return function(x);
-  } catch (const leat::error& problem) {
-    if (x.is_lost)
-      return illegal_address;
-    return problem.code() == leat::errc::no_resources ? out_of_memory : invalid_handle;
-  }
-}
-
-std::byte* address(unsigned long long x) {
-  return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(x));
 }
 
 void write(const std::string& text) {
@@ -177,7 +102,33 @@ __attribute__((destructor)) void look_for_problems() {
 
 } // namespace
 
-#define LEAT_CUDA_CALL __attribute__((visibility("default")))
+std::string leat::fake_cuda::setting(const std::string& name) {
+  const char* all = std::getenv("LEAT_FAKE_CUDA");
+  const std::string text = std::string{","} + (all ? all : "") + ',';
+  const auto at = text.find("," + name + "=");
+  if (at == std::string::npos)
+    return {};
+  const auto begin = at + name.size() + 2;
+  return text.substr(begin, text.find(',', begin) - begin);
+}
+
+std::uint64_t leat::fake_cuda::number(const std::string& name, std::uint64_t otherwise) {
+  const auto text = setting(name);
+  return text.empty() ? otherwise : std::strtoull(text.c_str(), nullptr, 10);
+}
+
+int leat::fake_cuda::find_gpu(gpu*& found) {
+  if (!is_started())
+    return not_initialized;
+  if (contexts.empty())
+    return invalid_context;
+  if (capture_mode != 2 && number("capturing", 0) != 0)
+    return capture_unsupported;
+  if (contexts.back()->is_lost)
+    return illegal_address;
+  found = contexts.back();
+  return success;
+}
 
 extern "C" {
 
@@ -260,6 +211,20 @@ LEAT_CUDA_CALL int cuDeviceGet(int* device, int i) {
     return not_initialized;
   *device = i;
   return i >= 0 && i < static_cast<int>(gpus.size()) ? success : invalid_device;
+}
+
+LEAT_CUDA_CALL int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  constexpr int major_attribute = 75;
+  constexpr int minor_attribute = 76;
+  if (!is_started())
+    return not_initialized;
+  if (device < 0 || device >= static_cast<int>(gpus.size()))
+    return invalid_device;
+  const auto capability = static_cast<int>(number("capability", 90));
+  if (attribute != major_attribute && attribute != minor_attribute)
+    return invalid_value;
+  *value = attribute == major_attribute ? capability / 10 : capability % 10;
+  return success;
 }
 
 LEAT_CUDA_CALL int cuDevicePrimaryCtxRetain(void** context, int device) {
@@ -374,8 +339,8 @@ LEAT_CUDA_CALL int cuStreamCreateWithPriority(void** stream, unsigned flags, int
     const bool is_leats = flags == 1 && priority == 0; // waits for no other, lowest
     *stream = (is_leats ? x.device.make_stream() : x.device.make_trainer_stream()).handle;
     const std::lock_guard lock{x.mutex};
-    if (!is_leats)
-      x.streams_of_trainer.insert(*stream);
+    if (is_leats)
+      x.streams_of_leat.insert(*stream);
     return success;
   });
 }
@@ -383,10 +348,10 @@ LEAT_CUDA_CALL int cuStreamCreateWithPriority(void** stream, unsigned flags, int
 LEAT_CUDA_CALL int cuStreamDestroy_v2(void* stream) {
   return with_gpu([&](gpu& x) {
     const std::lock_guard lock{x.mutex};
-    if (x.streams_of_trainer.erase(stream) > 0)
-      x.device.end_trainer_stream({stream});
-    else
+    if (x.streams_of_leat.erase(stream) > 0)
       x.device.end_stream({stream});
+    else
+      x.device.end_trainer_stream({stream});
     return success;
   });
 }
@@ -443,21 +408,6 @@ LEAT_CUDA_CALL int cuStreamSynchronize(void* stream) {
     x.device.finish({stream});
     return success;
   });
-}
-
-LEAT_CUDA_CALL int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes,
-                                        void* stream) {
-  return with_gpu([&](gpu& x) {
-    x.device.read({stream}, address(from), bytes, [to](auto found) {
-      std::copy(found.begin(), found.end(), static_cast<std::byte*>(to));
-    });
-    return success;
-  });
-}
-
-LEAT_CUDA_CALL int cuMemcpyDtoH_v2(void* to, unsigned long long from, std::size_t bytes) {
-  const auto code = cuMemcpyDtoHAsync_v2(to, from, bytes, nullptr);
-  return code == success ? cuStreamSynchronize(nullptr) : code;
 }
 
 } // extern "C"

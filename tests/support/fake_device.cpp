@@ -1,5 +1,7 @@
 #include "tests/support/fake_device.hpp"
 
+#include "tests/support/fake_kernels.hpp"
+
 #include <leat/error.hpp>
 
 #include <algorithm>
@@ -13,9 +15,10 @@ namespace {
 
 constexpr std::align_val_t alignment{512};
 
-constexpr std::array<const char*, 14> call_names = {
-    "pin",       "unpin", "allocate", "release", "make_stream", "end_stream", "make_event",
-    "end_event", "copy",  "record",   "wait",    "is_reached",  "wait_here",  "wait_for_all"};
+constexpr std::array<const char*, num_fake_calls> call_names = {
+    "pin",       "unpin", "allocate", "release",   "make_stream", "end_stream", "make_event",
+    "end_event", "copy",  "record",   "wait",      "is_reached",  "wait_here",  "wait_for_all",
+    "kernels",   "find",  "launch",   "copy_back", "copy_within", "clear"};
 
 /// Null, as CUDA's legacy default stream is written too.
 void* const legacy_stream = reinterpret_cast<void*>(1);
@@ -33,9 +36,12 @@ void fake_device::free_aligned::operator()(std::byte* x) const noexcept {
 }
 
 fake_device::fake_device(std::uint64_t seed, fake_order order, int number)
-    : number_(number), random_(seed), order_(order) {
+    : number_(number), random_(seed), order_(order),
+      kernels_(std::make_unique<fake_kernels>(*this)) {
   streams_[legacy_stream].is_trainers = true;
 }
+
+fake_device::~fake_device() = default;
 
 // -- calls
 
@@ -45,6 +51,11 @@ void fake_device::count(fake_call what) {
 
 void fake_device::refuse(const std::string& what) const {
   throw error(errc::device, {.stage = name(), .got = what, .needed = "what a device can do"});
+}
+
+void fake_device::forbid(const std::string& what) {
+  problem(what);
+  refuse(what);
 }
 
 void fake_device::enter(fake_call what) {
@@ -158,22 +169,14 @@ void fake_device::copy(std::byte* to, const std::byte* from, std::size_t bytes, 
   const mutex_lock lock{mutex_};
   enter(fake_call::copy);
   operation x;
-  x.memory = memory_at(to, bytes);
-  if (x.memory == 0) {
-    problem("a copy to memory that the device has not");
-    refuse("a copy to memory that it has not");
-  }
+  x.memory = {memory_at(to, bytes)};
+  if (x.memory[0] == 0)
+    forbid("a copy to memory that the device has not");
   auto* const key = key_of(on);
   stream_of(on);
   counts_.copied_bytes += bytes;
-  auto found = pages_.upper_bound(from);
-  const auto* pinned = found == pages_.begin() ? nullptr : &*std::prev(found);
-  if (pinned && from >= pinned->first + pinned->second.bytes)
-    pinned = nullptr;
-  if (pinned) {
-    if (from + bytes > pinned->first + pinned->second.bytes)
-      problem("a copy beyond the end of pinned pages");
-    x.pages = pinned->second.id;
+  if (const auto pinned = pages_at(from, bytes)) {
+    x.pages = {pinned};
     x.kernel = [to, from, bytes] { std::memcpy(to, from, bytes); };
   } else { // what is not pinned is read before the call returns, and may be copied later
     ++counts_.unpinned_copies;
@@ -226,73 +229,6 @@ void fake_device::wait_for_all() {
   const mutex_lock lock{mutex_};
   ++waits_[std::this_thread::get_id()];
   enter(fake_call::wait_for_all);
-  while (run_any()) {
-  }
-}
-
-// -- a trainer
-
-device_stream fake_device::make_trainer_stream() {
-  const mutex_lock lock{mutex_};
-  return add_stream(true);
-}
-
-void fake_device::end_trainer_stream(device_stream x) {
-  const mutex_lock lock{mutex_};
-  end(x, true);
-}
-
-void fake_device::run(device_stream on, std::function<void()> kernel) {
-  const mutex_lock lock{mutex_};
-  stream_of(on);
-  operation x;
-  x.kernel = std::move(kernel);
-  add(on, std::move(x));
-  run_some();
-}
-
-void fake_device::read(device_stream on, const std::byte* at, std::size_t bytes,
-                       std::function<void(std::span<const std::byte>)> kernel) {
-  const mutex_lock lock{mutex_};
-  stream_of(on);
-  operation x;
-  x.memory = memory_at(at, bytes);
-  if (x.memory == 0)
-    return problem("a kernel that reads memory that the device has not");
-  x.kernel = [at, bytes, does = std::move(kernel)] { does({at, bytes}); };
-  add(on, std::move(x));
-  run_some();
-}
-
-void fake_device::expect(device_stream on, const std::byte* at, std::vector<std::byte> bytes,
-                         std::string what) {
-  const auto n = bytes.size();
-  read(on, at, n, [this, wanted = std::move(bytes), text = std::move(what)](auto found) {
-    if (!std::equal(found.begin(), found.end(), wanted.begin(), wanted.end()))
-      problem("other bytes than expected: " + text);
-  });
-}
-
-void fake_device::follow(device_stream waits, device_stream other) {
-  const mutex_lock lock{mutex_};
-  stream_of(waits);
-  stream_of(other);
-  operation mark;
-  mark.records = std::make_shared<place>(place{key_of(other)});
-  operation wait;
-  wait.waits = mark.records;
-  add(other, std::move(mark));
-  add(waits, std::move(wait));
-  run_some();
-}
-
-void fake_device::finish(device_stream x) {
-  const mutex_lock lock{mutex_};
-  drain(key_of(x));
-}
-
-void fake_device::finish() {
-  const mutex_lock lock{mutex_};
   while (run_any()) {
   }
 }
@@ -371,8 +307,7 @@ fake_device::place_ptr& fake_device::place_of(device_event x) {
   const auto found = events_.find(x.handle);
   if (found != events_.end())
     return found->second;
-  problem("an event is used that there is not");
-  refuse("an event that it does not know");
+  forbid("an event is used that there is not");
 }
 
 device_stream fake_device::add_stream(bool is_trainers) {
@@ -396,6 +331,18 @@ std::uint64_t fake_device::memory_at(const std::byte* at, std::size_t bytes) con
   return at + bytes <= begin + found.bytes ? found.id : 0;
 }
 
+std::uint64_t fake_device::pages_at(const std::byte* at, std::size_t bytes) {
+  const auto after = pages_.upper_bound(at);
+  if (after == pages_.begin())
+    return 0;
+  const auto& [begin, found] = *std::prev(after);
+  if (at >= begin + found.bytes)
+    return 0;
+  if (at + bytes > begin + found.bytes)
+    problem("a copy beyond the end of pinned pages");
+  return found.id;
+}
+
 bool fake_device::has_memory(std::uint64_t id) const {
   return std::any_of(memory_.begin(), memory_.end(), [&](auto& x) { return x.second.id == id; });
 }
@@ -404,10 +351,10 @@ bool fake_device::has_pages(std::uint64_t id) const {
   return std::any_of(pages_.begin(), pages_.end(), [&](auto& x) { return x.second.id == id; });
 }
 
-bool fake_device::is_in_use(std::uint64_t operation::*what, std::uint64_t id) const {
+bool fake_device::is_in_use(std::vector<std::uint64_t> operation::*what, std::uint64_t id) const {
   for (const auto& [key, in] : streams_)
     for (const auto& x : in.work)
-      if (x.*what == id)
+      if (std::count((x.*what).begin(), (x.*what).end(), id) > 0)
         return true;
   return false;
 }
@@ -429,9 +376,9 @@ void fake_device::run_one(std::map<void*, stream>::iterator in) {
   in->second.work.pop_front();
   if (x.records)
     x.records->is_reached = true;
-  if (x.memory != 0 && !has_memory(x.memory))
+  if (!std::all_of(x.memory.begin(), x.memory.end(), [&](auto id) { return has_memory(id); }))
     problem("a stream uses memory that was released");
-  else if (x.pages != 0 && !has_pages(x.pages))
+  else if (!std::all_of(x.pages.begin(), x.pages.end(), [&](auto id) { return has_pages(id); }))
     problem("a copy reads pages that were unpinned");
   else if (x.kernel)
     x.kernel();

@@ -2,6 +2,7 @@
 
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/device/device_calls.hpp"
+#include "runtime/device/device_kernels.hpp"
 
 #include <array>
 #include <cstddef>
@@ -18,6 +19,8 @@
 #include <vector>
 
 namespace leat::test {
+
+class fake_kernels;
 
 /// When a fake device does its work.
 enum class fake_order : std::uint8_t {
@@ -45,10 +48,17 @@ enum class fake_call : std::uint8_t {
   is_reached,
   wait_here,
   wait_for_all,
+  kernels,
+  find,
+  launch,
+  copy_back,
+  copy_within,
+  clear,
 };
+inline constexpr std::size_t num_fake_calls = 20;
 
 struct fake_counts {
-  std::array<std::uint64_t, 14> calls{};
+  std::array<std::uint64_t, num_fake_calls> calls{};
   std::uint64_t of(fake_call x) const { return calls[static_cast<std::size_t>(x)]; }
 
   std::uint64_t copied_bytes = 0;
@@ -69,6 +79,7 @@ class fake_device final : public device_calls {
 public:
   explicit fake_device(std::uint64_t seed = 1, fake_order order = fake_order::random,
                        int number = 0);
+  ~fake_device() override;
 
   std::string name() const override { return "cuda:" + std::to_string(number_); }
   int number() const noexcept override { return number_; }
@@ -86,6 +97,7 @@ public:
   bool is_reached(device_event mark) override;
   void wait_here(device_event mark) override;
   void wait_for_all() override;
+  device_kernels& kernels() override;
 
   // A trainer's work. Beside its streams there are the default ones: null or 1 for all threads, and
   // 2, which is another one in each thread.
@@ -106,6 +118,10 @@ public:
   void finish(device_stream x);
   void finish();
 
+  /// What a kernel of this name does with its argument, which is made up: host_kernels.hpp has
+  /// leat's own.
+  void define(std::string name, std::function<void(std::span<const std::byte>)> body);
+
   // What happened:
   std::vector<std::string> problems() const;
   fake_counts counts() const;
@@ -122,8 +138,12 @@ public:
   /// allocate() beyond so many bytes in all.
   void limit_memory(std::uint64_t bytes);
   void set_order(fake_order x);
+  /// Every later kernels().
+  void refuse_kernels(std::string reason);
 
 private:
+  friend class fake_kernels;
+
   /// Where a mark was put.
   struct place {
     void* stream = nullptr;
@@ -133,9 +153,9 @@ private:
 
   struct operation {
     std::function<void()> kernel = {};
-    /// The device's memory that it uses, and which pages it copies from.
-    std::uint64_t memory = 0;
-    std::uint64_t pages = 0;
+    /// The device's memory that it uses, and which pages it copies from or to.
+    std::vector<std::uint64_t> memory = {};
+    std::vector<std::uint64_t> pages = {};
     place_ptr records = {};
     place_ptr waits = {};
   };
@@ -162,6 +182,8 @@ private:
   void enter(fake_call what) LEAT_REQUIRES(mutex_);
   [[noreturn]] void refuse(const std::string& what) const;
   void problem(std::string text);
+  /// What nobody may ask for: a problem, too.
+  [[noreturn]] void forbid(const std::string& what);
 
   void* key_of(device_stream x) LEAT_REQUIRES(mutex_);
   stream& stream_of(device_stream x) LEAT_REQUIRES(mutex_);
@@ -170,9 +192,12 @@ private:
   void end(device_stream x, bool is_trainers) LEAT_REQUIRES(mutex_);
   /// Id of the memory that has these bytes; 0 for none.
   std::uint64_t memory_at(const std::byte* at, std::size_t bytes) const LEAT_REQUIRES(mutex_);
+  /// Id of the pages that begin with these bytes; 0 if they are not pinned.
+  std::uint64_t pages_at(const std::byte* at, std::size_t bytes) LEAT_REQUIRES(mutex_);
   bool has_memory(std::uint64_t id) const LEAT_REQUIRES(mutex_);
   bool has_pages(std::uint64_t id) const LEAT_REQUIRES(mutex_);
-  bool is_in_use(std::uint64_t operation::*what, std::uint64_t id) const LEAT_REQUIRES(mutex_);
+  bool is_in_use(std::vector<std::uint64_t> operation::*what, std::uint64_t id) const
+      LEAT_REQUIRES(mutex_);
 
   void add(device_stream on, operation x) LEAT_REQUIRES(mutex_);
   bool draw(unsigned of) LEAT_REQUIRES(mutex_) { return random_() % of == 0; }
@@ -200,10 +225,12 @@ private:
   fake_counts counts_ LEAT_GUARDED_BY(mutex_);
   std::map<std::thread::id, std::uint64_t> waits_ LEAT_GUARDED_BY(mutex_);
   /// Calls until one fails; 0: none does.
-  std::array<std::uint64_t, 14> failing_ LEAT_GUARDED_BY(mutex_) = {};
+  std::array<std::uint64_t, num_fake_calls> failing_ LEAT_GUARDED_BY(mutex_) = {};
   bool is_lost_ LEAT_GUARDED_BY(mutex_) = false;
   std::optional<std::string> pin_refusal_ LEAT_GUARDED_BY(mutex_);
   std::uint64_t most_memory_ LEAT_GUARDED_BY(mutex_) = ~std::uint64_t{0};
+  std::optional<std::string> kernel_refusal_ LEAT_GUARDED_BY(mutex_);
+  std::unique_ptr<fake_kernels> kernels_ LEAT_GUARDED_BY(mutex_);
 
   /// Kernels note problems, too, which run while `mutex_` is held.
   mutable mutex problems_mutex_;

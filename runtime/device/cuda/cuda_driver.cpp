@@ -12,15 +12,11 @@ constexpr const char* library_name = "libcuda.so.1";
 /// Has all that is needed here.
 constexpr int oldest_version = 11000;
 
-std::string version_text(int x) {
-  return std::to_string(x / 1000) + '.' + std::to_string(x % 1000 / 10);
-}
-
 [[noreturn]] void refuse_driver(std::string got, const std::string& more = {}) {
   throw error(errc::device, {.stage = "cuda",
                              .got = std::move(got),
-                             .needed = "NVIDIA's driver for CUDA " + version_text(oldest_version)
-                                       + " or newer" + more});
+                             .needed = "NVIDIA's driver for CUDA "
+                                       + cuda_version_text(oldest_version) + " or newer" + more});
 }
 
 class driver_library {
@@ -51,10 +47,10 @@ cuda_driver load() {
   if (!library.find(get_version, "cuDriverGetVersion") || get_version(&x.version) != cuda_success)
     refuse_driver(std::string{library_name} + " does not tell its version");
   if (x.version < oldest_version)
-    refuse_driver("a driver for CUDA " + version_text(x.version));
+    refuse_driver("a driver for CUDA " + cuda_version_text(x.version));
   auto take = [&](auto*& to, const char* name) {
     if (!library.find(to, name))
-      refuse_driver("a driver for CUDA " + version_text(x.version) + " without " + name,
+      refuse_driver("a driver for CUDA " + cuda_version_text(x.version) + " without " + name,
                     ", with all its functions");
   };
   take(x.init, "cuInit");
@@ -62,6 +58,7 @@ cuda_driver load() {
   take(x.get_error_string, "cuGetErrorString");
   take(x.device_count, "cuDeviceGetCount");
   take(x.device_get, "cuDeviceGet");
+  take(x.device_attribute, "cuDeviceGetAttribute");
   take(x.context.retain, "cuDevicePrimaryCtxRetain");
   take(x.context.release, "cuDevicePrimaryCtxRelease_v2");
   take(x.context.push, "cuCtxPushCurrent_v2");
@@ -75,6 +72,9 @@ cuda_driver load() {
   take(x.memory.free, "cuMemFree_v2");
   take(x.memory.info, "cuMemGetInfo_v2");
   take(x.memory.copy, "cuMemcpyHtoDAsync_v2");
+  take(x.memory.copy_back, "cuMemcpyDtoHAsync_v2");
+  take(x.memory.copy_within, "cuMemcpyDtoDAsync_v2");
+  take(x.memory.fill, "cuMemsetD32Async");
   take(x.stream.create, "cuStreamCreateWithPriority");
   take(x.stream.destroy, "cuStreamDestroy_v2");
   take(x.stream.wait_event, "cuStreamWaitEvent");
@@ -83,10 +83,18 @@ cuda_driver load() {
   take(x.event.record, "cuEventRecord");
   take(x.event.query, "cuEventQuery");
   take(x.event.synchronize, "cuEventSynchronize");
+  take(x.kernel.load, "cuModuleLoadData");
+  take(x.kernel.unload, "cuModuleUnload");
+  take(x.kernel.find, "cuModuleGetFunction");
+  take(x.kernel.launch, "cuLaunchKernel");
   return x;
 }
 
 } // namespace
+
+std::string cuda_version_text(int x) {
+  return std::to_string(x / 1000) + '.' + std::to_string(x % 1000 / 10);
+}
 
 const cuda_driver& find_cuda_driver() {
   static const auto driver = load(); // tried again after a failure

@@ -67,8 +67,8 @@ public:
                                const std::uint32_t* words, std::int16_t* coefficients)
       : stretch_(stretch), tables_(tables), bits_(bits), coefficients_(coefficients),
         x_(stretch.x - image.x), y_(stretch.y - image.y), width_(image.width),
-        mcus_left_(stretch.mcus), last_dc_0_(stretch.dc[0]), last_dc_1_(stretch.dc[1]),
-        last_dc_2_(stretch.dc[2]) {
+        num_blocks_(tables.num_blocks), mcus_left_(stretch.mcus), last_dc_0_(stretch.dc[0]),
+        last_dc_1_(stretch.dc[1]), last_dc_2_(stretch.dc[2]) {
     reader_.start(words + stretch.first_word, stretch.bit);
     begin_block();
   }
@@ -111,7 +111,7 @@ public:
     last_dc_0_ = c == 0 ? dc_value_ : last_dc_0_;
     last_dc_1_ = c == 1 ? dc_value_ : last_dc_1_;
     last_dc_2_ = c == 2 ? dc_value_ : last_dc_2_;
-    if (++number_ == tables_.num_blocks) {
+    if (++number_ == num_blocks_) {
       number_ = 0;
       ++x_;
       const std::uint32_t position = reader_.position();
@@ -143,7 +143,7 @@ private:
     std::uint32_t of_all;
   };
   LEAT_ON_BOTH table table_of(std::uint32_t number) const {
-    const auto& limits = tables_.limits[number];
+    const device_tables::code_limits limits = tables_.limits[number];
     return {device_tables::first_entry(number), limits.of_short, limits.of_all};
   }
 
@@ -172,6 +172,8 @@ private:
   std::int32_t last_dc_1_;
   std::int32_t last_dc_2_;
 
+  /// Of an MCU.
+  std::uint32_t num_blocks_;
   std::uint32_t number_ = 0;
   device_block block_{};
   table dc_{};

@@ -15,8 +15,8 @@ namespace leat {
 inline constexpr std::uint32_t end_of_block_advance = 64;
 inline constexpr std::uint32_t no_code_advance = 127;
 
-/// What block of an MCU is decoded, and where its coefficients go.
-struct device_block {
+/// What block of an MCU is decoded, and where its coefficients go. Loaded at once.
+struct alignas(16) device_block {
   /// That of the part's first MCU.
   std::uint32_t first;
   /// Blocks to that of the next MCU row.
@@ -41,10 +41,11 @@ struct device_tables {
   /// DC 0, DC 1, AC 0, AC 1.
   std::uint16_t entries[2 * (dc_entries + ac_entries)];
   /// Of each of these: the first 16-bit number above all short codes, and above all codes.
-  struct {
+  struct alignas(8) code_limits {
     std::uint32_t of_short;
     std::uint32_t of_all;
-  } limits[4];
+  };
+  code_limits limits[4];
   device_block blocks[most_blocks];
   std::uint32_t num_blocks;
 

@@ -1,13 +1,10 @@
 #include "runtime/device/cuda/cuda_device.hpp"
 #include "runtime/device/device_slot.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/child_process.hpp"
 #include "tests/support/device_rig.hpp"
-#include "tests/support/places.hpp"
+#include "tests/support/fake_driver.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "tests/support/thrown_error.hpp"
 
-#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,46 +16,15 @@
 #include <thread>
 #include <vector>
 
-// Each test runs a hidden one in a process of its own, as a process opens its driver once.
-
 namespace leat::cuda_device_test {
 namespace {
 
-namespace fs = std::filesystem;
-using test::fake_call;
+using test::driver_device;
 using test::fake_cuda_dir;
-using test::fake_device;
-
-/// Runs hidden tests with a driver, and with words of the environment.
-finished_process run(const std::string& tag, const std::string& driver,
-                     const std::string& environment) {
-  const test::temporary_directory directory;
-  const auto self = fs::read_symlink("/proc/self/exe").string();
-  return run_process({"/bin/sh", "-c",
-                      "LD_LIBRARY_PATH='" + driver + "' " + environment + " exec '" + self + "' '["
-                          + tag + "]' 2>&1"},
-                     directory / "output");
-}
-
-/// What the process says.
-std::string said(const finished_process& x) {
-  constexpr std::string_view begin = "said: ";
-  const auto at = x.output.find(begin);
-  if (at == std::string::npos)
-    return x.output;
-  const auto text = x.output.substr(at + begin.size());
-  return text.substr(0, text.find('\n'));
-}
-
-void say(const std::string& text) {
-  std::cout << "said: " << text << std::endl;
-}
-
-template <class Function>
-std::string text_of(Function function) {
-  const auto problem = problem_of(function);
-  return problem ? problem->what() : "no error";
-}
+using test::run_hidden;
+using test::said;
+using test::say;
+using test::text_of;
 
 // -- refusals
 
@@ -74,15 +40,9 @@ TEST_CASE("opens a device", "[.opens]") {
 
 std::string opened(const std::string& which, const std::string& driver,
                    const std::string& words = {}) {
-  return said(
-      run(".opens", driver, "LEAT_TEST_DEVICE=" + which + " LEAT_FAKE_CUDA='" + words + "'"));
+  return said(run_hidden(".opens", driver,
+                         "LEAT_TEST_DEVICE=" + which + " LEAT_FAKE_CUDA='" + words + "'"));
 }
-
-#define LEAT_NEEDS_FAKE_CUDA()                                                                     \
-  if (std::string{fake_cuda_dir}.empty()) {                                                        \
-    WARN("skipped: leat is built without CUDA");                                                   \
-    return;                                                                                        \
-  }
 
 TEST_CASE("cuda_device: a driver that is missing, too old or not whole is refused by its name") {
   LEAT_NEEDS_FAKE_CUDA()
@@ -164,20 +124,12 @@ TEST_CASE("starts CUDA and forks", "[.forks]") {
 
 TEST_CASE("cuda_device: a child of a fork after CUDA started is told so") {
   LEAT_NEEDS_FAKE_CUDA()
-  const auto x = run(".forks", fake_cuda_dir, "");
+  const auto x = run_hidden(".forks", fake_cuda_dir, "");
   CHECK(x.code == 0);
   CHECK(said(x) == of_fork);
 }
 
 // -- calls
-
-fake_device& driver_device(int number) {
-  void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  REQUIRE(library);
-  void* const find = ::dlsym(library, "leat_fake_cuda_device");
-  REQUIRE(find);
-  return *static_cast<fake_device*>(reinterpret_cast<void* (*)(int)>(find)(number));
-}
 
 TEST_CASE("calls the driver", "[.calls]") {
   auto device = open_cuda(1);
@@ -243,8 +195,9 @@ TEST_CASE("cuda_device: every call goes to the driver, with the device's context
           "capture graphs") {
   LEAT_NEEDS_FAKE_CUDA()
   const std::string capturing = GENERATE("0", "1");
-  const auto x = run(".calls", fake_cuda_dir,
-                     "LEAT_FAKE_CUDA=devices=2,mode=lazy,memory=100000,capturing=" + capturing);
+  const auto x =
+      run_hidden(".calls", fake_cuda_dir,
+                 "LEAT_FAKE_CUDA=devices=2,mode=lazy,memory=100000,capturing=" + capturing);
   CAPTURE(x.output);
   CHECK(x.code == 0);
 }
@@ -288,7 +241,7 @@ TEST_CASE("copies batches by the driver", "[.batches]") {
 TEST_CASE("cuda_device: batches are copied by the driver, which looks for errors of its use") {
   LEAT_NEEDS_FAKE_CUDA()
   const std::string mode = GENERATE("eager", "lazy", "random,seed=1", "random,seed=2");
-  const auto x = run(".batches", fake_cuda_dir, "LEAT_FAKE_CUDA=mode=" + mode);
+  const auto x = run_hidden(".batches", fake_cuda_dir, "LEAT_FAKE_CUDA=mode=" + mode);
   CAPTURE(x.output);
   CHECK(x.output.ends_with("fake cuda:0: memory is released that is not held\n"));
   CHECK(x.output.find("All tests passed") != std::string::npos);
@@ -316,7 +269,7 @@ TEST_CASE("loses the device", "[.loses]") {
 
 TEST_CASE("cuda_device: a device that is lost says so at each call, and ends in peace") {
   LEAT_NEEDS_FAKE_CUDA()
-  const auto x = run(".loses", fake_cuda_dir, "LEAT_FAKE_CUDA=lost=2");
+  const auto x = run_hidden(".loses", fake_cuda_dir, "LEAT_FAKE_CUDA=lost=2");
   CAPTURE(x.output);
   CHECK(x.code == 0);
 }
