@@ -187,7 +187,7 @@ TEST_CASE("iterators: ranks agree once for many batches where nothing looks at c
     CAPTURE(end, batches, runs[0].agreements);
     CHECK(batches > 150);
     CHECK(runs[0].agreements == runs[1].agreements);
-    CHECK(runs[0].agreements <= (batches + 62) / 63 + 6);
+    CHECK(runs[0].agreements <= batches / 8); // as many as 63, but for what is not read ahead yet
   }
 }
 
