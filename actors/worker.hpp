@@ -16,9 +16,9 @@ struct worker_config {
   std::shared_ptr<const job_plan> plan;
   std::shared_ptr<worker_record> record;
   worker_drill drill;
-  /// Null: images are decoded here.
-  std::shared_ptr<device_decoding> device;
   gate_token alive;
+  /// Null: images are decoded here.
+  std::shared_ptr<device_decoding> device = {};
 };
 
 /// What a worker does for each message.

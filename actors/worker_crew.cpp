@@ -10,7 +10,7 @@ worker_crew::worker_crew(std::uint64_t rank, std::uint64_t world_size,
 
 worker_config worker_crew::make(std::shared_ptr<const job_plan> plan, std::size_t number,
                                 bool replaces, gate_token alive) {
-  worker_config config{std::move(plan), board_.add(number), {}, device_, std::move(alive)};
+  worker_config config{std::move(plan), board_.add(number), {}, std::move(alive), device_};
   if (replaces)
     replaced_.fetch_add(1);
   if (!fault_)

@@ -205,7 +205,7 @@ struct device_tiles {
 };
 
 /// What `device_group::told` says of an image, as bits.
-enum class told : std::uint32_t {
+enum class device_finding : std::uint32_t {
   /// Its code, or where it ends.
   scan = 1,
   /// Coefficients so far out of range that the processor's pixels may be others.

@@ -17,7 +17,7 @@ namespace leat {
 // stuffing.hpp.
 
 /// Any threads may tell the same.
-LEAT_ON_BOTH inline void tell(const device_group& group, std::uint32_t image, told what) {
+LEAT_ON_BOTH inline void tell(const device_group& group, std::uint32_t image, device_finding what) {
 #if defined(__CUDA_ARCH__)
   atomicOr(group.told + image, static_cast<std::uint32_t>(what));
 #else
@@ -62,7 +62,7 @@ LEAT_ON_BOTH inline void decode_one(const device_group& group, std::uint32_t num
   const device_stretch& stretch = group.stretches[number];
   if (!decode_stretch(stretch, group.images[stretch.image], group.tables[stretch.image],
                       group.bits[number], group.words, group.coefficients))
-    tell(group, stretch.image, told::scan);
+    tell(group, stretch.image, device_finding::scan);
 }
 
 LEAT_ON_BOTH inline void transform_one(const device_group& group, std::uint32_t tile_number,
@@ -72,7 +72,7 @@ LEAT_ON_BOTH inline void transform_one(const device_group& group, std::uint32_t 
   const std::uint32_t block = tile.number * device_tiles::blocks + thread;
   if (block < component.columns * component.rows
       && !transform_block(component, block, group.coefficients, group.samples))
-    tell(group, tile.image, told::overflow);
+    tell(group, tile.image, device_finding::overflow);
 }
 
 } // namespace leat

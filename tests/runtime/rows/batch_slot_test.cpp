@@ -15,15 +15,15 @@ const auto two_fields = std::make_shared<batch_layout>(std::vector<field_layout>
 });
 
 void write(batch_slot& slot, std::size_t row, std::uint8_t value, const std::string& text) {
-  std::vector<std::byte*> dense(2);
-  std::vector<ragged_row> ragged(2);
-  slot.memory().target(row, row == 0, dense, ragged);
-  REQUIRE(dense[0] == nullptr);
-  REQUIRE(ragged[1].in == nullptr);
-  std::memset(dense[1], value, 2);
+  batch_memory::row_memory fields;
+  slot.memory().target(row, row == 0, fields);
+  REQUIRE(fields.dense[0] == nullptr);
+  REQUIRE(fields.ragged[1].in == nullptr);
+  REQUIRE(fields.on_device.empty());
+  std::memset(fields.dense[1], value, 2);
   const auto bytes = std::as_bytes(std::span{text.data(), text.size()});
-  ragged[0].assign(bytes);
-  ragged[0].complete();
+  fields.ragged[0].assign(bytes);
+  fields.ragged[0].complete();
 }
 
 std::vector<int> values_of_x(const batch_slot& slot) {
