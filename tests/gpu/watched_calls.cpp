@@ -59,9 +59,9 @@ void* address_of(Function* x) {
 }
 
 /// Those that take memory, make something, wait, or are called for each batch.
-std::array<entry, 14>& entries() {
+std::array<entry, 18>& entries() {
   using address = std::uint64_t;
-  static std::array<entry, 14> all = {
+  static std::array<entry, 18> all = {
       entry{"cuMemHostRegister_v2", address_of(&pin)},
       entry{"cuMemHostUnregister", address_of(&watched<1, void*>)},
       entry{"cuMemAlloc_v2", address_of(&watched<2, address*, std::size_t>)},
@@ -76,7 +76,13 @@ std::array<entry, 14>& entries() {
             address_of(&watched<10, address, const void*, std::size_t, void*>)},
       entry{"cuStreamWaitEvent", address_of(&watched<11, void*, void*, unsigned>)},
       entry{"cuEventRecord", address_of(&watched<12, void*, void*>)},
-      entry{"cuEventQuery", address_of(&watched<13, void*>)}};
+      entry{"cuEventQuery", address_of(&watched<13, void*>)},
+      entry{"cuMemcpyDtoHAsync_v2", address_of(&watched<14, void*, address, std::size_t, void*>)},
+      entry{"cuMemsetD32Async", address_of(&watched<15, address, unsigned, std::size_t, void*>)},
+      entry{"cuModuleLoadData", address_of(&watched<16, void**, const void*>)},
+      entry{"cuLaunchKernel",
+            address_of(&watched<17, void*, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                unsigned, unsigned, void*, void**, void**>)}};
   return all;
 }
 

@@ -3,6 +3,7 @@
 // What the functions of a driver that is made up share: fake_cuda.cpp says what it is.
 
 #include "tests/support/fake_device.hpp"
+#include "tests/support/host_kernels.hpp"
 
 #include <leat/error.hpp>
 
@@ -44,6 +45,7 @@ std::uint64_t number(const std::string& name, std::uint64_t otherwise);
 struct gpu {
   explicit gpu(int i) : device(number("seed", 1) + static_cast<std::uint64_t>(i), order(), i) {
     device.limit_memory(memory);
+    test::define_kernels(device);
   }
   static fake_order order() {
     const auto mode = setting("mode");

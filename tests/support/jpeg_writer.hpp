@@ -36,6 +36,9 @@ struct jpeg_kind {
   /// Sampling factors of the components that have none above.
   int other_horizontal = 1;
   int other_vertical = 1;
+  /// Bits of all Huffman codes for DC (4 to 16) and for AC (8 to 16), if not 0: unusual ones.
+  int dc_bits = 0;
+  int ac_bits = 0;
 };
 
 inline std::string to_string(const jpeg_kind& x) {
@@ -43,7 +46,9 @@ inline std::string to_string(const jpeg_kind& x) {
          + std::to_string(x.vertical) + ":" + std::to_string(x.other_horizontal) + "x"
          + std::to_string(x.other_vertical) + (x.progressive ? " progressive" : "")
          + (x.optimized ? " optimized" : "") + (x.rgb ? " rgb" : "") + " restart "
-         + std::to_string(x.restart) + " quality " + std::to_string(x.quality);
+         + std::to_string(x.restart) + " quality " + std::to_string(x.quality)
+         + (x.dc_bits != 0 ? " DC codes of " + std::to_string(x.dc_bits) : "")
+         + (x.ac_bits != 0 ? " AC codes of " + std::to_string(x.ac_bits) : "");
 }
 
 /// Smooth waves and some noise, `components` bytes per pixel; the same for the same arguments.
@@ -57,6 +62,16 @@ inline std::vector<std::uint8_t> test_pixels(std::size_t width, std::size_t heig
         pixels[(y * width + x) * components + c] = static_cast<std::uint8_t>(
             (x * (3 + c) + y * (5 - c) + (x * y >> (4 + c)) + random() % 24) & 0xFF);
   return pixels;
+}
+
+/// Gives all symbols of a table codes of so many bits.
+inline void set_code_bits(JHUFF_TBL& table, int bits) {
+  int symbols = 0;
+  for (auto& count : table.bits) {
+    symbols += count;
+    count = 0;
+  }
+  table.bits[bits] = static_cast<UINT8>(symbols);
 }
 
 /// A whole JPEG file. libjpeg's own error exit ends the test program.
@@ -92,6 +107,12 @@ inline std::vector<std::byte> write_jpeg(std::span<const std::uint8_t> pixels, s
   if (kind.two_scans) {
     info.scan_info = scans;
     info.num_scans = 2;
+  }
+  for (int i = 0; i < 2; ++i) {
+    if (kind.dc_bits != 0)
+      set_code_bits(*info.dc_huff_tbl_ptrs[i], kind.dc_bits);
+    if (kind.ac_bits != 0)
+      set_code_bits(*info.ac_huff_tbl_ptrs[i], kind.ac_bits);
   }
   jpeg_start_compress(&info, TRUE);
   const std::size_t stride = width * static_cast<std::size_t>(kind.components);

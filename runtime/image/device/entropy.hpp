@@ -65,10 +65,10 @@ public:
   LEAT_ON_BOTH stretch_decoder(const device_stretch& stretch, const device_image& image,
                                const device_tables& tables, const device_bits& bits,
                                const std::uint32_t* words, std::int16_t* coefficients)
-      : stretch_(stretch), tables_(tables), bits_(bits), coefficients_(coefficients),
-        x_(stretch.x - image.x), y_(stretch.y - image.y), width_(image.width),
-        num_blocks_(tables.num_blocks), mcus_left_(stretch.mcus), last_dc_0_(stretch.dc[0]),
-        last_dc_1_(stretch.dc[1]), last_dc_2_(stretch.dc[2]) {
+      : stretch_(stretch), tables_(tables), bits_(bits),
+        coefficients_(coefficients), mcu_{stretch.x - image.x, stretch.y - image.y, image.width,
+                                          stretch.mcus,        tables.num_blocks,   0},
+        last_dc_{stretch.dc[0], stretch.dc[1], stretch.dc[2]} {
     reader_.start(words + stretch.first_word, stretch.bit);
     begin_block();
   }
@@ -108,22 +108,22 @@ public:
     if (k_ < 64)
       return true;
     const std::uint32_t c = block_.component;
-    last_dc_0_ = c == 0 ? dc_value_ : last_dc_0_;
-    last_dc_1_ = c == 1 ? dc_value_ : last_dc_1_;
-    last_dc_2_ = c == 2 ? dc_value_ : last_dc_2_;
-    if (++number_ == num_blocks_) {
-      number_ = 0;
-      ++x_;
+    last_dc_.of_0 = c == 0 ? dc_value_ : last_dc_.of_0;
+    last_dc_.of_1 = c == 1 ? dc_value_ : last_dc_.of_1;
+    last_dc_.of_2 = c == 2 ? dc_value_ : last_dc_.of_2;
+    if (++mcu_.block == mcu_.blocks) {
+      mcu_.block = 0;
+      ++mcu_.x;
       const std::uint32_t position = reader_.position();
       if (position > bits_.all) { // ran out
         is_bad_ = 1;
         return false;
       }
-      if (--mcus_left_ == 0) {
+      if (--mcu_.left == 0) {
         const std::int16_t* next = stretch_.next_dc;
         if (stretch_.is_checked != 0
-            && (position != bits_.expected || last_dc_0_ != next[0] || last_dc_1_ != next[1]
-                || last_dc_2_ != next[2]))
+            && (position != bits_.expected || last_dc_.of_0 != next[0] || last_dc_.of_1 != next[1]
+                || last_dc_.of_2 != next[2]))
           is_bad_ = 1;
         return false;
       }
@@ -148,12 +148,13 @@ private:
   }
 
   LEAT_ON_BOTH void begin_block() {
-    block_ = tables_.blocks[number_];
+    block_ = tables_.blocks[mcu_.block];
     dc_ = table_of(block_.dc);
     ac_ = table_of(2U + block_.ac);
-    to_ = x_ < width_ ? (block_.first + y_ * block_.row + x_ * block_.across) * 64 : nowhere;
+    to_ = mcu_.x < mcu_.width ? (block_.first + mcu_.y * block_.row + mcu_.x * block_.across) * 64
+                              : nowhere;
     const std::uint32_t c = block_.component;
-    dc_value_ = c == 0 ? last_dc_0_ : c == 1 ? last_dc_1_ : last_dc_2_;
+    dc_value_ = c == 0 ? last_dc_.of_0 : c == 1 ? last_dc_.of_1 : last_dc_.of_2;
     k_ = 0;
   }
 
@@ -162,19 +163,23 @@ private:
   const device_bits bits_;
   std::int16_t* coefficients_;
   word_reader reader_{};
-  /// MCU in the part; columns left of it wrap.
-  std::uint32_t x_;
-  std::uint32_t y_;
-  std::uint32_t width_;
-  std::uint32_t mcus_left_;
-  // Of each component; no array, which would lie in memory.
-  std::int32_t last_dc_0_;
-  std::int32_t last_dc_1_;
-  std::int32_t last_dc_2_;
+  struct {
+    /// In the part; columns left of it wrap.
+    std::uint32_t x;
+    std::uint32_t y;
+    std::uint32_t width;
+    /// MCUs until the stretch ends.
+    std::uint32_t left;
+    std::uint32_t blocks;
+    std::uint32_t block;
+  } mcu_;
+  /// Of each component; no array, which would lie in memory.
+  struct {
+    std::int32_t of_0;
+    std::int32_t of_1;
+    std::int32_t of_2;
+  } last_dc_;
 
-  /// Of an MCU.
-  std::uint32_t num_blocks_;
-  std::uint32_t number_ = 0;
   device_block block_{};
   table dc_{};
   table ac_{};
