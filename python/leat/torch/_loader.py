@@ -4,7 +4,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Never, TypedDict, Unpack
+from typing import Any, Literal, Never, TypedDict, Unpack
 
 import torch
 import torch.utils.data
@@ -37,10 +37,14 @@ class LoaderOptions(TypedDict, total=False):
     keep: int
     hash_pixels: bool
     device_fields: Sequence[str]
+    decoder: Literal["auto", "cpu", "device"]
     agree: Callable[[tuple[int, int, int]], Sequence[tuple[int, int, int]]] | None
     trace: Any
     runtime: Any
     fault: Any
+
+
+_OF_DEVICES = ("device", "device_fields", "decoder")
 
 
 class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
@@ -51,7 +55,7 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
     `epochs`: length of the job, counted from epoch 0, also after a load; None: without end. `device`: where tensors go;
     None: they stay in the batch's memory, or go to the accelerator's device after Accelerator.prepare(). Where that is "cuda"
     or "cuda:N", leat itself copies them there, ahead of their use; bytes stay on the host. `device_fields`: those that it
-    copies, if not all. `group`: the process group of these ranks, if it is not the default one. `state_timeout`: seconds that
+    copies, if not all. `decoder`: where JPEGs that have a row index are decoded then. `group`: the process group of these ranks, if it is not the default one. `state_timeout`: seconds that
     state_dict() waits for other ranks.
 
     One epoch at a time: an `iter` in the middle of an epoch leaves out its rest, on all ranks alike, except in an endless
@@ -124,7 +128,7 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
                 assert self.device is not None
                 _device.tell(self.device, str(problem))
         if self._copied_to is None:
-            self._open(data, {x: of for x, of in options.items() if x not in ("device", "device_fields")})
+            self._open(data, {x: of for x, of in options.items() if x not in _OF_DEVICES})
 
     def copy_to(self, device: torch.device) -> bool:
         """Has batches copied to a device, for trainers that know it after the loader was made. Whether leat itself does so.
@@ -144,8 +148,8 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
 
     def _reopen(self) -> None:
         self._loader.close()
-        fields = {x: of for x, of in self._given.items() if x == "device_fields"}
-        self._open_on_device(self.data, {**self._options, **fields})
+        given = {x: of for x, of in self._given.items() if x in _OF_DEVICES}
+        self._open_on_device(self.data, {**self._options, **given})
 
     @property
     def lacks_group(self) -> bool:
