@@ -52,7 +52,8 @@ field_view batch::on_host(std::size_t field) const {
   if (field < 64 && (slot_->summary().on_device >> field & 1) != 0)
     throw_error(errc::wrong_field, "batch",
                 '"' + slot_->memory().layout().fields()[field].name
-                    + "\" on the host, while it was decoded on " + slot_->on_device()->calls().name(),
+                    + "\" on the host, while it was decoded on "
+                    + slot_->on_device()->calls().name(),
                 "device_field(), or the loader option decoder = \"cpu\"");
   return slot_->memory().field(field);
 }
@@ -204,12 +205,12 @@ void lease::on_device(void* stream) {
 }
 
 void lease::used_on(void* stream) {
-  on_device("used_on").used_on({stream});
+  on_device("used_on").used_on(device_stream{stream});
 }
 
 void lease::on_device_for_all() {
   auto& to = on_device("on_device_for_all");
-  to.used_anywhere();
+  to.used_on(std::nullopt);
   to.wait_until_copied();
 }
 

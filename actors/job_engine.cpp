@@ -5,7 +5,7 @@
 #include "actors/inline_engine.hpp"
 #include "runtime/device/cuda/cuda_device.hpp"
 #include "runtime/device/device_name.hpp"
-#include "runtime/rows/device_decoding.hpp"
+#include "runtime/rows/device/device_decoding.hpp"
 
 #include <leat/notice.hpp>
 #include <leat/trace.hpp>

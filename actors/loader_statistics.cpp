@@ -1,7 +1,7 @@
 #include "actors/loader_statistics.hpp"
 
 #include "runtime/image/late_image.hpp"
-#include "runtime/rows/device_decoding.hpp"
+#include "runtime/rows/device/device_decoding.hpp"
 
 #include <chrono>
 #include <cstddef>

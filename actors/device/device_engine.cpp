@@ -87,7 +87,7 @@ std::size_t device_engine::copy_dense(const batch_slot& from, std::size_t field,
     const auto first = i;
     while (i < memory.rows() && !from.is_on_device(i, field))
       ++i;
-    to.copy_rows(field, first * row, {memory.dense(field) + first * row, (i - first) * row});
+    to.copy(field, {memory.dense(field) + first * row, (i - first) * row}, first * row);
     bytes += (i - first) * row;
     i += i == first ? 1 : 0;
   }

@@ -261,9 +261,8 @@ void bind_loader(nb::module_& m) {
            "bad_sample_log"_a = "", "stuck_after"_a = 300.0, "on_stuck"_a = nb::none(),
            "keep"_a = usual.keep, "hash_pixels"_a = false, "device"_a = usual.device,
            "device_fields"_a = std::vector<std::string>{}, "decoder"_a = usual.decoder,
-           "agree"_a = nb::none(),
-           "cluster"_a = nb::none(), "trace"_a = nb::none(), "runtime"_a = nb::none(),
-           "fault"_a = nb::none(),
+           "agree"_a = nb::none(), "cluster"_a = nb::none(), "trace"_a = nb::none(),
+           "runtime"_a = nb::none(), "fault"_a = nb::none(),
            nb::sig(
                "def __init__(self, data: Pipeline, *, rank: int | None = None, world_size: int = "
                "1, workers: int | typing.Literal['auto'] = 'auto', epochs: int = 1, steps: int | "

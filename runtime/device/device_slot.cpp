@@ -72,7 +72,7 @@ void device_slot::begin(device_stream copies) {
   is_marked_ = false;
 }
 
-void device_slot::copy_rows(std::size_t field, std::size_t at, std::span<const std::byte> from) {
+void device_slot::copy(std::size_t field, std::span<const std::byte> from, std::size_t at) {
   if (!from.empty())
     calls_->copy(places_[field].at + at, from.data(), from.size(), copies_);
 }
@@ -138,14 +138,12 @@ void device_slot::make_wait(device_stream stream) {
   used_on(stream);
 }
 
-void device_slot::used_on(device_stream stream) {
+void device_slot::used_on(std::optional<device_stream> stream) {
   const mutex_lock lock{mutex_};
-  uses_.add(stream);
-}
-
-void device_slot::used_anywhere() {
-  const mutex_lock lock{mutex_};
-  uses_.add_unnamed();
+  if (stream)
+    uses_.add(*stream);
+  else
+    uses_.add_unnamed();
 }
 
 void device_slot::fence() noexcept {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -72,10 +73,8 @@ public:
   // The thread that copies:
   /// The next copies wait for what the batch before was used in.
   void begin(device_stream copies);
-  /// All rows of a dense field, which must stay as they are until is_copied().
-  void copy(std::size_t field, std::span<const std::byte> from) { copy_rows(field, 0, from); }
-  /// Some of them, from the byte `at` on; likewise.
-  void copy_rows(std::size_t field, std::size_t at, std::span<const std::byte> from);
+  /// Rows of a dense field, from its byte `at` on, which must stay as they are until is_copied().
+  void copy(std::size_t field, std::span<const std::byte> from, std::size_t at = 0);
   /// All rows of a dense field that lies on the device already; likewise.
   void copy_within(std::size_t field, std::span<const std::byte> from);
   /// A ragged field, which is copied before this returns. Throws `errc::no_resources` where it is
@@ -105,10 +104,8 @@ public:
   }
   /// `stream` waits for the copies, and is one in which the batch is used.
   void make_wait(device_stream stream);
-  /// The batch is used in this stream, too.
-  void used_on(device_stream stream);
-  /// It is used in streams that nobody names.
-  void used_anywhere();
+  /// The batch is used in this stream, too; none: in streams that nobody names.
+  void used_on(std::optional<device_stream> stream);
   /// The trainer gives it no more work.
   void fence() noexcept;
   /// Whether the next copies would wait for nothing.

@@ -24,6 +24,13 @@ std::string text_of(const image_size& x) {
   return std::to_string(x.width) + " x " + std::to_string(x.height) + " pixels";
 }
 
+/// The part that is erased, if any.
+std::optional<pixel_rect> draw_part(const image_chain& chain, const image_size& size, rng& random) {
+  if (!chain.erasing)
+    return std::nullopt;
+  return draw_erased(size, chain.erasing->ranges, random);
+}
+
 } // namespace
 
 void image_maker::make(std::span<const std::byte> file, std::span<const scan_place> places,
@@ -42,7 +49,7 @@ void image_maker::make(std::span<const std::byte> file, std::span<const scan_pla
     write(to);
   else
     read(chain_.form, to);
-  if (const auto part = draw_part(random))
+  if (const auto part = draw_part(chain_, view_.size(), random))
     erase(*part, view_.size(), to, &random);
 }
 
@@ -50,33 +57,30 @@ bool image_maker::leave(std::span<const std::byte> file, std::span<const scan_pl
                         rng& random, const make_later& later) {
   if (!later)
     return false;
-  late_image x{.maker = this, .file = file, .places = places, .plan = view_.plan(), .form = chain_.form};
-  x.why = needs_processor();
+  late_image x{
+      .maker = this, .file = file, .places = places, .plan = view_.plan(), .form = chain_.form};
+  if (options_.exact)
+    x.why = cpu_reason::exact;
+  else if (is_read_)
+    x.why = cpu_reason::steps;
+  else if (chain_.erasing && chain_.erasing->noise)
+    x.why = cpu_reason::noise;
   if (!x.why && !(x.frame = reader_.frame_for(x.plan)))
     x.why = reader_.is_jpeg() ? cpu_reason::not_baseline : cpu_reason::format;
-  if (x.why)
-    return later(x);
   auto ahead = random; // whoever makes it at once draws the same
-  if (const auto part = draw_part(ahead))
+  if (const auto part = x.why ? std::nullopt : draw_part(chain_, x.size(), ahead))
     x.erased = {*part, chain_.erasing->values};
-  return later(x);
-}
-
-std::optional<cpu_reason> image_maker::needs_processor() const noexcept {
-  if (options_.exact)
-    return cpu_reason::exact;
-  if (is_read_)
-    return cpu_reason::steps;
-  if (chain_.erasing && chain_.erasing->noise)
-    return cpu_reason::noise;
-  return std::nullopt;
+  const auto places_now = later(x);
+  if (places_now)
+    reader_.know_places(*places_now);
+  return !places_now;
 }
 
 void image_maker::make_now(const late_image& x, std::byte* to) {
   reader_.open(x.file, options_.max_pixels);
   reader_.make(x.plan, x.form, to);
   if (x.erased)
-    erase(x.erased->part, {x.plan.window.width, x.plan.window.height}, to, nullptr);
+    erase(x.erased->part, x.size(), to, nullptr);
 }
 
 // -- steps
@@ -174,12 +178,6 @@ void image_maker::write(std::byte* to) {
       for (std::size_t x = 0; x < image.width; ++x)
         put_element(chain_.form, 255.0 * static_cast<double>(image.plane(c)[y * image.width + x]),
                     c, element_at(chain_.form, size_, x, y, c), to);
-}
-
-std::optional<pixel_rect> image_maker::draw_part(rng& random) const {
-  if (!chain_.erasing)
-    return std::nullopt;
-  return draw_erased(view_.size(), chain_.erasing->ranges, random);
 }
 
 void image_maker::erase(const pixel_rect& part, const image_size& of, std::byte* to,

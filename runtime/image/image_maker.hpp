@@ -33,17 +33,11 @@ public:
 
   /// Throws `bad_sample`: what image_reader throws, and wrong_shape where an image is too small.
   /// `places`: as image_reader::open takes them.
+  /// `later`: asked whether somebody makes the tensor's bytes later; if not, answers the places to
+  /// make them at once with. Empty: they are made at once.
+  using make_later = std::function<std::optional<std::span<const scan_place>>(late_image&)>;
   void make(std::span<const std::byte> file, std::span<const scan_place> places, rng& random,
-            const make_tensor& tensor) {
-    make(file, places, random, tensor, nullptr);
-  }
-  /// Asked whether somebody makes the tensor's bytes later; if not, they are made at once.
-  using make_later = std::function<bool(late_image&)>;
-  /// `later` may be null. Not asked where the pixels are not one resampling of a JPEG's planes.
-  void make(std::span<const std::byte> file, std::span<const scan_place> places, rng& random,
-            const make_tensor& tensor, const make_later& later);
-  /// Within make_later: where the file's MCU rows begin, borrowed as by make().
-  void know_places(std::span<const scan_place> x) noexcept { reader_.know_places(x); }
+            const make_tensor& tensor, const make_later& later = {});
   /// The bytes of an image that was to be made later.
   void make_now(const late_image& x, std::byte* to);
 
@@ -66,10 +60,7 @@ private:
   void replace(const image_size& size, const std::function<void(const float_image&)>& fill);
   float_image floats() noexcept;
   void write(std::byte* to);
-  /// Draws the part that is erased, which may be none.
-  std::optional<pixel_rect> draw_part(rng& random) const;
   void erase(const pixel_rect& part, const image_size& of, std::byte* to, rng* noise) const;
-  std::optional<cpu_reason> needs_processor() const noexcept;
   bool leave(std::span<const std::byte> file, std::span<const scan_place> places, rng& random,
              const make_later& later);
 

@@ -42,6 +42,8 @@ struct late_image {
   resize_plan plan = {};
   tensor_form form = {};
   std::optional<erased_part> erased = {};
+
+  image_size size() const noexcept { return {plan.window.width, plan.window.height}; }
 };
 
 } // namespace leat

@@ -75,8 +75,7 @@ batch_memory::batch_memory(std::shared_ptr<const batch_layout> layout, std::size
       dense_.emplace_back(row_bytes_[i] * rows_, is_given ? tensors.from : nullptr);
       ragged_.emplace_back(fields[i].ragged ? rows_ : 0);
       if (tensors.device)
-        on_device_.emplace_back(tensors.device,
-                                tensors.made_there[i] ? row_bytes_[i] * rows_ : 0);
+        on_device_.emplace_back(tensors.device, tensors.made_there[i] ? row_bytes_[i] * rows_ : 0);
     }
   } catch (const std::bad_alloc&) {
     refuse_batch_size(*layout_, rows_);

@@ -74,6 +74,12 @@ public:
   /// Points `to` to the row's memory, and returns a target that refers to it. `follows`: see
   /// ragged_rows::target.
   row_target target(std::size_t row, bool follows, row_memory& to);
+  /// What a row's field has; on the host. For the thread that made the row.
+  std::span<const std::byte> row_of(std::size_t field, std::size_t row) const noexcept {
+    if (layout_->fields()[field].ragged)
+      return ragged_[field].row(row);
+    return {dense_[field].data() + row * row_bytes_[field], row_bytes_[field]};
+  }
   /// Zeroes the row.
   void clear(std::size_t row) noexcept;
 

@@ -1,10 +1,12 @@
 #include "runtime/rows/ragged_rows.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace leat {
 
 ragged_row ragged_rows::target(std::size_t row, bool follows) noexcept {
+  extents_[row].is_apart = !follows;
   if (!follows)
     return {.in = &apart_[row]};
   // Whatever the row before it left behind, if it was bad, is overwritten.
@@ -15,10 +17,16 @@ ragged_row ragged_rows::target(std::size_t row, bool follows) noexcept {
 }
 
 void ragged_rows::clear(std::size_t row) noexcept {
-  if (row < joined_)
+  if (is_joined(row))
     extents_[row].end = extents_[row].begin;
   else
     apart_[row].resize(0);
+}
+
+std::span<const std::byte> ragged_rows::row(std::size_t i) const noexcept {
+  const auto& x = extents_[i];
+  return x.is_apart ? std::span{apart_[i].data(), apart_[i].size()}
+                    : std::span{joined_bytes_.data() + x.begin, x.end - x.begin};
 }
 
 std::size_t ragged_rows::bytes() const noexcept {
@@ -28,7 +36,22 @@ std::size_t ragged_rows::bytes() const noexcept {
   return all;
 }
 
+/// A row that was made once more may be longer than its place among the others.
+void ragged_rows::separate_after_first_apart() {
+  std::size_t first = 0;
+  while (is_joined(first))
+    ++first;
+  for (auto i = first; i < joined_; ++i)
+    if (is_joined(i)) {
+      const auto from = row(i);
+      apart_[i].resize(from.size());
+      std::copy(from.begin(), from.end(), apart_[i].data());
+    }
+  joined_ = std::min(joined_, first);
+}
+
 std::span<const std::byte> ragged_rows::join() {
+  separate_after_first_apart();
   joined_bytes_.resize(std::max(joined_bytes_.size(), bytes()));
   auto* const to = joined_bytes_.data();
   std::size_t end = 0;

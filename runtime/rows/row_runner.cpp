@@ -255,13 +255,32 @@ void row_runner::make_item(const row_request& row, const epoch_item& what, sampl
     maker_->make(*plan_->samples->iterator, row.what, place_of(row), row.position, into);
 }
 
+template <class Bytes>
+hash128 row_runner::hash_of_fields(std::uint64_t position, Bytes bytes_of) const {
+  hash_stream hash;
+  hash.add(position);
+  for (std::size_t i = 0; i < plan_->layout->fields().size(); ++i)
+    hash.add_raw(bytes_of(i));
+  return hash.digest128();
+}
+
+void row_runner::hash(const row_request& row, const batch_memory& memory, std::size_t number,
+                      row_result& result) const {
+  result.pixels =
+      hash_of_fields(row.position, [&](std::size_t i) { return memory.row_of(i, number); });
+}
+
 void row_runner::seal(const row_request& row, const row_target& target, row_result& result,
                       const sample& x) {
   id_.clear();
   sample_access::append_id(x, id_);
   result.digest = row_digest(row.epoch, row.position, id_);
   if (plan_->hash_pixels)
-    result.pixels = hash_of_pixels(row, target);
+    result.pixels = hash_of_fields(row.position, [&](std::size_t i) {
+      const auto& field = plan_->layout->fields()[i];
+      return field.ragged ? std::span<const std::byte>{target.ragged[i].bytes()}
+                          : std::span<const std::byte>{target.dense[i], field.row_bytes()};
+    });
 }
 
 void row_runner::treat_bad(const row_request& row, const row_target& target, row_result& result,
@@ -311,17 +330,6 @@ bool row_runner::substitute(const row_request& row, const row_target& target, ro
     }
   }
   return false;
-}
-
-hash128 row_runner::hash_of_pixels(const row_request& row, const row_target& target) const {
-  hash_stream hash;
-  hash.add(row.position);
-  const auto& fields = plan_->layout->fields();
-  for (std::size_t i = 0; i < fields.size(); ++i)
-    hash.add_raw(fields[i].ragged
-                     ? std::span<const std::byte>{target.ragged[i].bytes()}
-                     : std::span<const std::byte>{target.dense[i], fields[i].row_bytes()});
-  return hash.digest128();
 }
 
 const std::string& row_runner::stage_name() const {

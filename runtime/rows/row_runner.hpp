@@ -3,6 +3,7 @@
 #include "runtime/base/worker_record.hpp"
 #include "runtime/order/iterators/kept_fields.hpp"
 #include "runtime/order/iterators/made_samples.hpp"
+#include "runtime/rows/batch_memory.hpp"
 #include "runtime/rows/job_plan.hpp"
 #include "runtime/rows/row_request.hpp"
 #include "runtime/rows/row_result.hpp"
@@ -33,10 +34,9 @@ public:
   /// Makes the requested row, with its digest, in the target; a bad sample is treated as the policy
   /// says. A probe needs no target. `result` must be clear.
   void run(const row_request& row, const row_target& target, row_result& result);
-  /// The hash of a row's pixels, which were not there when it was run.
-  void hash(const row_request& row, const row_target& target, row_result& result) const {
-    result.pixels = hash_of_pixels(row, target);
-  }
+  /// Hashes the content of a row that was not all there when it was run.
+  void hash(const row_request& row, const batch_memory& memory, std::size_t number,
+            row_result& result) const;
   /// A hint: this row is run after the one that is about to be run.
   void expect(const row_request& next) noexcept;
   /// A row that is to be made, as for run().
@@ -85,7 +85,8 @@ private:
   void finish_together();
   /// Appends the id of the item that the row delivers.
   void append_id_of(const row_request& row, const row_result& result, std::string& to);
-  hash128 hash_of_pixels(const row_request& row, const row_target& target) const;
+  template <class Bytes>
+  hash128 hash_of_fields(std::uint64_t position, Bytes bytes_of) const;
   const std::string& stage_name() const;
 
   std::shared_ptr<const job_plan> plan_;

@@ -224,7 +224,8 @@ row_worker::verdict row_worker::run(batch_slot& slot, std::span<const std::uint3
 }
 
 row_worker::verdict row_worker::run(const chunk& work) {
-  chunk_slot_ = work.slot;
+  if (decoder_)
+    decoder_->keep(work.slot);
   auto result = verdict::going_on;
   const auto most = [&] { return work.turns ? 1 : group(); };
   for (std::span left{work.rows}; result == verdict::going_on && !left.empty();) {
@@ -239,7 +240,8 @@ row_worker::verdict row_worker::run(const chunk& work) {
     result = run(*work.slot, rows.first, rows.end);
   }
   rest();
-  chunk_slot_ = nullptr;
+  if (decoder_)
+    decoder_->keep(nullptr);
   return result;
 }
 
@@ -256,7 +258,7 @@ row_worker::verdict row_worker::die() {
 }
 
 bool row_worker::waits(batch_slot& slot, std::size_t row, const row_target& target) {
-  if (!decoder_ || !decoder_->end_row(target, slot, row, chunk_slot_))
+  if (!decoder_ || !decoder_->end_row(target, slot, row))
     return false;
   // Should this worker die, it did not die over this row.
   slot.holder(row).state.store(row_holder::phase::dealt, std::memory_order_relaxed);
@@ -280,28 +282,24 @@ void row_worker::settle() {
 }
 
 void row_worker::finish_group() {
-  for (const auto& x : decoder_->finish_oldest())
-    finish(x);
-}
-
-void row_worker::finish(const device_decoder::waited_row& x) {
-  auto& slot = *x.slot;
-  auto& result = slot.result(x.number);
-  if (x.is_bad) { // the processor's verdict counts, and its pixels
-    record->since_ns.store(steady_ns(), std::memory_order_relaxed);
-    slot.holder(x.number).state.store(row_holder::phase::begun, std::memory_order_relaxed);
-    result.clear();
-    function->run(slot.request(x.number), places_again_.at(slot.memory(), x.number), result);
-  } else if (x.failure) {
-    result.what = row_result::outcome::failed;
-    result.failure = *x.failure;
-  } else {
-    result.on_device = x.fields;
-    if (plan->hash_pixels)
-      function->hash(slot.request(x.number), places_again_.at(slot.memory(), x.number), result);
+  for (const auto& x : decoder_->finish_oldest()) {
+    auto& slot = *x.slot;
+    auto& result = slot.result(x.number);
+    if (x.failure) {
+      result.what = row_result::outcome::failed;
+      result.failure = *x.failure;
+    } else if (x.is_bad) { // the processor's verdict counts, and its pixels
+      record->since_ns.store(steady_ns(), std::memory_order_relaxed);
+      slot.holder(x.number).state.store(row_holder::phase::begun, std::memory_order_relaxed);
+      result.clear();
+      function->run(slot.request(x.number), places.at(slot.memory(), x.number), result);
+    } else {
+      result.on_device = x.fields;
+      if (plan->hash_pixels)
+        function->hash(slot.request(x.number), slot.memory(), x.number, result);
+    }
+    has_completed_ = slot.finish(x.number) || has_completed_;
   }
-  if (slot.finish(x.number))
-    has_completed_ = true;
 }
 
 } // namespace leat

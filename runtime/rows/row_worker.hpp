@@ -2,7 +2,7 @@
 
 #include "messages/chunk.hpp"
 #include "runtime/rows/batch_slot.hpp"
-#include "runtime/rows/device_decoder.hpp"
+#include "runtime/rows/device/device_decoder.hpp"
 #include "runtime/rows/row_runner.hpp"
 
 #include <algorithm>
@@ -111,16 +111,13 @@ private:
   /// Before rows are run: a group of the device's can be begun.
   void make_room();
   void finish_group();
-  void finish(const device_decoder::waited_row& x);
 
   /// Of a probe in a lane's turn.
   row_result seen_;
   group_size rows_;
   group_size probes_;
+  /// Null: images are decoded in this thread.
   std::unique_ptr<device_decoder> decoder_;
-  /// Keeps the slot of the chunk that is run, for rows that wait.
-  std::shared_ptr<batch_slot> chunk_slot_;
-  row_places places_again_;
   bool has_completed_ = false;
   /// Rows since the last rest, for a trace.
   struct {

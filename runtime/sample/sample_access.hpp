@@ -19,7 +19,6 @@ namespace leat {
 
 class late_fields;
 class record_blocks;
-struct late_image;
 
 /// Where one row of a batch lies: for each field of the layout, its tensor's first byte, or where
 /// its bytes go.
@@ -97,12 +96,6 @@ public:
 
   /// Gives a field another name. Throws `bad_sample` (missing_field; wrong_shape: name taken).
   static void rename(sample& x, std::string_view from, std::string_view to);
-
-  /// Whether fields of the row may be made later.
-  static bool has_late_fields(const sample& x) noexcept;
-  /// Whether the tensor that make_tensor() made last, which is `name`, is made later. If not, it
-  /// has to be written now.
-  static bool make_later(sample& x, std::string_view name, const late_image& from);
 
   /// Moves what the layout needs into the target. Throws `bad_sample` (missing_field, wrong_shape).
   static void deliver(sample& x);

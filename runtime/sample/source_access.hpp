@@ -15,6 +15,7 @@
 namespace leat {
 
 class record_blocks;
+struct late_image;
 
 /// What a source of leat's own, or a decoder, may do with the sample that it reads into, but a
 /// user's may not.
@@ -27,6 +28,12 @@ public:
   /// The next call for this sample invalidates the bytes. Throws `bad_sample` (missing_field).
   static std::span<const std::byte> places(const sample& x, std::string_view name,
                                            place_kind kind = place_kind::rows);
+
+  /// Whether fields of the row may be made later, on a device.
+  static bool has_late_fields(const sample& x) noexcept;
+  /// Whether the tensor `name`, which make_tensor() made, is made later. If not, it has to be
+  /// written now.
+  static bool make_later(sample& x, std::string_view name, const late_image& from);
 
   /// What a source that is read by extents needs, kept for the next record.
   struct extent_buffers {

@@ -264,7 +264,7 @@ void train(std::uint64_t seed, bool has_workers) {
         x.use(*slot, other);
       }
     } else if (draw(2) == 0) {
-      to.used_anywhere();
+      to.used_on(std::nullopt);
       to.wait_until_copied();
       x.use(*slot, x.streams[draw(3)]);
     }

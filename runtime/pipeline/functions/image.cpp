@@ -8,7 +8,6 @@
 #include "runtime/image/pixels/image_chain.hpp"
 #include "runtime/image/pixels/image_view.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
-#include "runtime/sample/sample_access.hpp"
 #include "runtime/sample/source_access.hpp"
 
 #include <leat/image.hpp>
@@ -16,6 +15,8 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -70,20 +71,20 @@ map_function image_function(const std::vector<std::string>& names, const image_c
     const auto tensor = [&](const shape& dims) {
       return to.make_tensor(image_field, maker->form().type, dims);
     };
-    if (sample_access::has_late_fields(to)) {
+    if (source_access::has_late_fields(to)) {
       const auto work_bytes = source_access::places(to, name, place_kind::work);
       places->clear();
       if (work_bytes.empty())
         read_places();
-      maker->make(file, *places, in.rng(), tensor, [&](late_image& x) {
-        x.work_bytes = work_bytes;
-        if (sample_access::make_later(to, image_field, x))
-          return true;
-        if (places->empty())
-          read_places();
-        maker->know_places(*places);
-        return false;
-      });
+      maker->make(file, *places, in.rng(), tensor,
+                  [&](late_image& x) -> std::optional<std::span<const scan_place>> {
+                    x.work_bytes = work_bytes;
+                    if (source_access::make_later(to, image_field, x))
+                      return std::nullopt;
+                    if (places->empty())
+                      read_places();
+                    return *places;
+                  });
     } else {
       read_places();
       maker->make(file, *places, in.rng(), tensor);

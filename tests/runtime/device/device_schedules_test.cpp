@@ -171,7 +171,7 @@ private:
       read(x, in);
     }
     if (more == 0 && draw(2) == 0) { // as a library that names no stream
-      x.to->used_anywhere();
+      x.to->used_on(std::nullopt);
       x.to->wait_until_copied();
       read(x, streams_[first]);
     }

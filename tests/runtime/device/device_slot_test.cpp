@@ -170,7 +170,7 @@ TEST_CASE("device_slot: use in streams that nobody names, or can mark, is waited
     rig.device->expect(in, slot->data(0), bytes_of_batch(1, n), "batch 1");
   };
   if (kind == 0) { // as where on_device_for_all() is called
-    slot->used_anywhere();
+    slot->used_on(std::nullopt);
     slot->wait_until_copied();
     read(stream);
     slot->fence();

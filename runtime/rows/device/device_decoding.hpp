@@ -24,6 +24,8 @@ struct device_decoding : not_copied {
 
   /// One that is made, and two that the device has: while it ends one, it has another.
   static constexpr std::size_t groups_of_worker = 3;
+  /// Of a group, at most: rows that are made together are in one.
+  static constexpr std::size_t most_images = 256;
 
   const std::shared_ptr<device_calls> calls;
   const std::shared_ptr<pinned_memory> host;

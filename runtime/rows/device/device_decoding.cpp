@@ -1,4 +1,4 @@
-#include "runtime/rows/device_decoding.hpp"
+#include "runtime/rows/device/device_decoding.hpp"
 
 #include "runtime/image/late_image.hpp"
 
