@@ -1,0 +1,56 @@
+#pragma once
+
+#include "runtime/image/jpeg/jpeg_frame.hpp"
+#include "runtime/image/jpeg/scan_decoder.hpp"
+
+#include <leat/resize_plan.hpp>
+#include <leat/tensor_form.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace leat {
+
+/// Why an image is left to the processor.
+enum class cpu_reason : std::uint8_t {
+  /// No places are known, or they are of another file.
+  no_places,
+  /// Progressive, arithmetic, 12 bits, several scans.
+  not_baseline,
+  /// Restart markers.
+  restarts,
+  /// CMYK, or sampling factors of which one is no multiple of another.
+  components,
+  /// Huffman tables: none, wrong ones, more than two of a kind, or too many long codes.
+  tables,
+  /// It does not fit the room of a whole group.
+  too_large,
+};
+inline constexpr std::size_t num_cpu_reasons = 6;
+std::string_view to_string(cpu_reason x) noexcept;
+
+/// A part of the pixels that gets constant values: of R, G, B.
+struct erased_part {
+  pixel_rect part;
+  std::array<float, 3> values;
+};
+
+/// One image to be decoded; all of it is borrowed for a call.
+struct group_image {
+  std::span<const std::byte> file;
+  /// Scaled by `dct_scale_for(plan)`, as image_reader does it.
+  const jpeg_frame* frame = nullptr;
+  /// Of this file, from column 0 on in each MCU row.
+  std::span<const work_place> places;
+  const resize_plan* plan = nullptr;
+  const tensor_form* form = nullptr;
+  /// Null: none.
+  const erased_part* erased = nullptr;
+  /// Where the pixels go: an address of the device, aligned for an element.
+  std::byte* pixels = nullptr;
+};
+
+} // namespace leat
