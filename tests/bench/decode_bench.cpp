@@ -1,10 +1,12 @@
 // What `leat bench` does not say of how JPEGs become tensors: page faults and allocations of every
-// way, and what each instruction set gives. Files are read into memory first, so that only decoding
+// way, what each instruction set gives, and what is left to the processor where a device decodes.
+// Files are read into memory first, so that only decoding
 // is timed. Nothing is asserted.
 // Run: build/bin/leat-decode-bench DATA... [--rounds N] [--transform train|eval] [--images N]
 //      [--type f32|u8|f16|bf16]
 
 #include "tests/bench/heap_count.hpp"
+#include "tests/bench/host_part.hpp"
 
 #include <leat/error.hpp>
 #include <leat/image.hpp>
@@ -151,8 +153,10 @@ void run(const options& x) {
               x.transform.c_str(), x.type.c_str(), static_cast<unsigned long long>(x.rounds));
   const auto worker = std::make_unique<decode_worker>();
   count_memory(x, cases.images, *worker);
-  if (!own.empty())
-    measure_targets(x, own);
+  if (own.empty())
+    return;
+  measure_targets(x, own);
+  measure_host_part(own, form_of(x), x.rounds);
 }
 
 int main_of(int argc, char** argv) {

@@ -93,6 +93,25 @@ void check_completed(const Data& x, std::uint64_t images, std::uint64_t record) 
   CHECK(x.build().bytes_read == 0);
 }
 
+/// Has the first index complete in the cache, and an older one beside its data. `record`: one that
+/// it knows.
+template <class Data>
+void check_cache(Data& x, const std::string& data, std::uint64_t record) {
+  x.build();
+  const auto content = read_file(x.indexes()[0]);
+  const auto bytes = std::as_bytes(std::span{content});
+  REQUIRE(::setenv("XDG_CACHE_HOME", (x.dir / "cache").c_str(), 1) == 0);
+  x.options.index_dir.clear();
+  const auto paths = index_paths(data, {});
+  REQUIRE(paths.size() == 2);
+  REQUIRE(store_index({paths[0]}, bytes));
+  remake(paths[0], false);
+  CHECK(places_of(*x.data(), record).rows > 0);
+  CHECK(places_of(*x.data(), record).work == 0);
+  REQUIRE(store_index({paths[1]}, bytes));
+  CHECK(places_of(*x.data(), record).are_read);
+}
+
 } // namespace
 
 TEST_CASE("places by work come with images of shards, in a pass with the row index") {
@@ -133,21 +152,10 @@ TEST_CASE("an index with a section that nobody knows is used as it is") {
 
 TEST_CASE("a complete index in the cache is used if one without places by work stands beside the "
           "data") {
-  photo_folder x;
-  x.build();
-  const auto complete = x.indexes();
-  REQUIRE(::setenv("XDG_CACHE_HOME", (x.dir / "cache").c_str(), 1) == 0);
-  x.options.index_dir.clear();
-  const auto paths = index_paths(x.path + "/a-b", {});
-  REQUIRE(paths.size() == 2);
-  const auto content = read_file(complete[1]);
-  const auto bytes = std::as_bytes(std::span{content});
-  REQUIRE(store_index({paths[0]}, bytes));
-  remake(paths[0], false);
-  CHECK(places_of(*x.data(), 0).rows > 0);
-  CHECK(places_of(*x.data(), 0).work == 0);
-  REQUIRE(store_index({paths[1]}, bytes));
-  CHECK(places_of(*x.data(), 0).are_read);
+  photo_shards shards;
+  check_cache(shards, shards.shards[0], 0);
+  photo_folder folder;
+  check_cache(folder, folder.path + "/a", 3);
 }
 
 TEST_CASE("places are lent with a field, outlive a record's own bytes, and go when it is set") {
