@@ -111,10 +111,12 @@ row_target batch_memory::target(std::size_t row, bool follows, row_memory& to) {
     to.ragged.resize(row_bytes_.size());
     to.on_device.resize(on_device_.size());
   }
+  to.may_be_followed = follows;
   for (std::size_t i = 0; i < row_bytes_.size(); ++i) {
     const bool is_ragged = layout_->fields()[i].ragged;
     to.dense[i] = is_ragged ? nullptr : dense_[i].data() + row * row_bytes_[i];
     to.ragged[i] = is_ragged ? ragged_[i].target(row, follows) : ragged_row{};
+    to.may_be_followed = to.may_be_followed && (!is_ragged || to.ragged[i].end != nullptr);
   }
   for (std::size_t i = 0; i < on_device_.size(); ++i) {
     auto* all = on_device_[i].data();

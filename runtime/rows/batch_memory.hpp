@@ -70,6 +70,8 @@ public:
     std::vector<ragged_row> ragged;
     /// Empty without a device.
     std::vector<std::byte*> on_device;
+    /// The next row may follow this one.
+    bool may_be_followed = false;
   };
   /// Points `to` to the row's memory, and returns a target that refers to it. `follows`: see
   /// ragged_rows::target.
@@ -117,10 +119,16 @@ public:
   row_target at(batch_memory& memory, std::size_t row) {
     const bool follows =
         row == 0 || (memory_ == &memory && opening_ == memory.opening() && row == next_row_);
-    memory_ = follows ? &memory : nullptr;
     opening_ = memory.opening();
     next_row_ = row + 1;
-    return memory.target(row, follows, fields_);
+    const auto target = memory.target(row, follows, fields_);
+    memory_ = fields_.may_be_followed ? &memory : nullptr;
+    return target;
+  }
+  /// The same for a row that was made before, with others after it.
+  row_target again(batch_memory& memory, std::size_t row) {
+    memory_ = nullptr;
+    return memory.target(row, false, fields_);
   }
 
 private:

@@ -6,8 +6,9 @@
 namespace leat {
 
 ragged_row ragged_rows::target(std::size_t row, bool follows) noexcept {
-  extents_[row].is_apart = !follows;
-  if (!follows)
+  const bool is_followed = row == 0 && joined_ > 1; // by rows of a thread that died
+  extents_[row].is_apart = !follows || is_followed;
+  if (extents_[row].is_apart)
     return {.in = &apart_[row]};
   // Whatever the row before it left behind, if it was bad, is overwritten.
   const auto begin = row == 0 ? 0 : extents_[row - 1].end;

@@ -22,7 +22,8 @@ public:
   /// The rows of another batch.
   void begin() noexcept { joined_ = 0; }
   /// Where a row goes. `follows`: it is the first one, or the same thread made the one before it
-  /// just now, and that one followed, too.
+  /// just now, and that one followed, too. Where rows of another thread follow the first one
+  /// already, it is on its own after all.
   ragged_row target(std::size_t row, bool follows) noexcept;
   /// The row has no bytes.
   void clear(std::size_t row) noexcept;

@@ -292,7 +292,7 @@ void row_worker::finish_group() {
       record->since_ns.store(steady_ns(), std::memory_order_relaxed);
       slot.holder(x.number).state.store(row_holder::phase::begun, std::memory_order_relaxed);
       result.clear();
-      function->run(slot.request(x.number), places.at(slot.memory(), x.number), result);
+      function->run(slot.request(x.number), places.again(slot.memory(), x.number), result);
     } else {
       result.on_device = x.fields;
       if (plan->hash_pixels)
