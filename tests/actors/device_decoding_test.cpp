@@ -1,6 +1,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/jpeg_writer.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/png_writer.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -32,6 +33,8 @@ namespace {
 namespace fs = std::filesystem;
 
 [[maybe_unused]] const int is_random = ::setenv("LEAT_FAKE_CUDA", "mode=random", 1);
+[[maybe_unused]] const int has_kernels =
+    ::setenv("LEAT_CUDA_MODULE", (std::string{fake_cuda_dir} + "/libleat_cuda.so").c_str(), 1);
 
 /// A stream of CUDA's own: the legacy default stream.
 void* const default_stream = reinterpret_cast<void*>(1);
