@@ -58,8 +58,11 @@ def test_pixels_are_those_of_the_processors(driver: made_up_driver.Driver, shard
 def test_what_is_decoded_there_is_not_on_the_host(driver: made_up_driver.Driver, shards: str) -> None:
     batch = next(leat.Loader(images(shards), device="cuda"))
     assert batch.is_on_device("image")
-    with pytest.raises(leat.Error, match="decoder"):
+    with pytest.raises(leat.WrongField, match="decoder"):
         batch["image"]
+    assert batch.field("image") == {"dtype": "f32", "shape": (8, 3, 48, 48), "is_ragged": False}
+    assert "image f32[8, 3, 48, 48]" in repr(batch)
+    assert "8 &times; 3 &times; 48" in batch._repr_html_()
     assert batch["label"].shape == (8,)
     batch = next(leat.Loader(images(shards), device="cuda", decoder="cpu"))
     assert (contents(batch.on_device("image")) == batch["image"]).all()
