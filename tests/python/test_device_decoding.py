@@ -72,6 +72,8 @@ def test_maps_of_python_that_read_pixels_have_them(driver: made_up_driver.Driver
     def mean(sample: leat.Sample) -> None:
         sample["mean"] = float(np.asarray(sample["image"]).mean())
 
+    names = ["image", "mean"]
+
     def read(decoder: dict[str, Any]) -> list[Any]:
         loader = leat.Loader(
             leat.tar_shards(shards)
