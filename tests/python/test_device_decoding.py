@@ -76,10 +76,7 @@ def test_maps_of_python_that_read_pixels_have_them(driver: made_up_driver.Driver
 
     def read(decoder: dict[str, Any]) -> list[Any]:
         loader = leat.Loader(
-            leat.tar_shards(shards)
-            .map(leat.train_image("jpg", size=48))
-            .map("mean@1", mean)
-            .batch(8, fields=["image", "mean"]),
+            leat.tar_shards(shards).map(leat.train_image("jpg", size=48)).map("mean@1", mean).batch(8, fields=names),
             workers=1,
             **decoder,
         )
