@@ -205,6 +205,33 @@ TEST_CASE("bodies of kernels erase parts of pixels") {
   check_all_equal(decoder);
 }
 
+TEST_CASE("bodies of kernels adjust colours") {
+  seeded_random random;
+  host_decoder decoder;
+  rng draws(random(), 0);
+  const color_jitter_ranges ranges{{{0.5, 1.5}}, {{0.5, 1.5}}, {{0.0, 2.0}}, {{-0.5, 0.5}}};
+  auto photos = photos_or_warning(sanitized ? 2 : 20);
+  photos.push_back(write_jpeg(100, 80, {.horizontal = 2, .vertical = 2}));
+  photos.push_back(write_jpeg(33, 47, {.components = 1}));
+  for (auto& photo : photos) {
+    const auto x = surveyed(std::move(photo), true);
+    const auto size = size_of_image(x.file);
+    for (const auto& form : forms()) {
+      auto factors = draw_color_jitter(ranges, draws);
+      for (auto* factor :
+           {&factors.brightness, &factors.contrast, &factors.saturation, &factors.hue})
+        if (random() % 4 == 0)
+          factor->reset();
+      const auto what =
+          random() % 2 == 0 ? train_plan(size, random(), 0.08, 61) : random_plan(size, 90, random);
+      const erased_part erased{random_part({what.window.width, what.window.height}, random),
+                               {0, 17, 255}};
+      decoder.add(x, what, form, to_string(what), random() % 3 == 0 ? &erased : nullptr, &factors);
+    }
+  }
+  check_all_equal(decoder);
+}
+
 TEST_CASE("a device leaves to the processor what it cannot decode, and says why") {
   using kind = jpeg_kind;
   const std::pair<kind, cpu_reason> cases[] = {
