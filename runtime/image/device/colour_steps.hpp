@@ -96,6 +96,7 @@ LEAT_ON_BOTH inline std::uint32_t element_of(device_element type, float x, doubl
   const double value = 255.0 * static_cast<double>(x);
   if (type == device_element::u8) {
     const double cut = value < 0.0 ? 0.0 : value > 255.0 ? 255.0 : value;
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings): as leat::put_element rounds
     return static_cast<std::uint32_t>(cut + 0.5);
   }
   const auto normal = static_cast<float>((value / 255 - mean) / deviation);
