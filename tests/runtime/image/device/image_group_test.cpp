@@ -127,17 +127,22 @@ TEST_CASE("an image that fits no group is the processor's") {
 }
 
 TEST_CASE("nothing is written for an image that is withdrawn") {
-  small_file x;
-  small_file y;
-  const auto before = x.pixels;
-  memory on(ample, ample);
-  REQUIRE(on.group.add(x.image()) == added::yes);
-  REQUIRE(on.group.add(y.image()) == added::yes);
-  on.group.withdraw(0);
-  CHECK(on.group.size() == 2);
-  on.run();
-  CHECK((x.pixels == before));
-  CHECK((y.pixels == y.wanted()));
+  const color_jitter_factors none;
+  for (const auto* jitter : {static_cast<const color_jitter_factors*>(nullptr), &none}) {
+    small_file x;
+    small_file y;
+    const auto before = x.pixels;
+    memory on(ample, ample);
+    auto withdrawn = x.image();
+    withdrawn.jitter = jitter;
+    REQUIRE(on.group.add(withdrawn) == added::yes);
+    REQUIRE(on.group.add(y.image()) == added::yes);
+    on.group.withdraw(0);
+    CHECK(on.group.size() == 2);
+    on.run();
+    CHECK((x.pixels == before));
+    CHECK((y.pixels == y.wanted()));
+  }
 }
 
 TEST_CASE("an image that is refused leaves no trace in its group") {
