@@ -269,6 +269,31 @@ TEST_CASE("device_decoding: every type and layout of pixels, with hashes of what
     }
 }
 
+TEST_CASE("device_decoding: colours are adjusted and parts erased there, and noise is not") {
+  const auto chain = [](bool has_noise, bool is_last) {
+    std::vector<image_transform> steps{
+        random_resized_crop({48, 56}), color_jitter(0.4, 0.3, 0.5, 0.1),
+        random_horizontal_flip(0.5), normalize({0.5, 0.4, 0.3}, {0.2, 0.3, 0.4}),
+        random_erasing({.p = 0.7, .value = {1, 2, 3}, .noise = has_noise})};
+    if (is_last)
+      std::swap(steps[1], steps[2]);
+    return data()
+        .source()
+        .shuffle({.seed = 2})
+        .map(decode_image("jpg", steps))
+        .map("note@1", [](sample& s, context&) { s.set("note", s.id()); })
+        .batch(8, {.end = epoch_end::mask});
+  };
+  for (const bool has_noise : {false, true})
+    for (const bool is_last : {false, true}) {
+      CAPTURE(has_noise, is_last);
+      loader here{chain(has_noise, is_last), options("none", 2)};
+      loader there{chain(has_noise, is_last), options("device", 2)};
+      CHECK(run(there) == run(here));
+      CHECK((there.stats().device->decoder->images > 40) == (is_last && !has_noise));
+    }
+}
+
 TEST_CASE("device_decoding: a later map that reads pixels has them, and so has the batch") {
   for (const std::size_t workers : {0, 2}) {
     const auto data = images({.reads_pixels = true});

@@ -92,6 +92,7 @@ image_group::added device_decoder::add(const row_target& row, std::size_t field,
                     .places = places_,
                     .plan = &from.plan,
                     .form = &from.form,
+                    .jitter = from.jitter ? &*from.jitter : nullptr,
                     .erased = from.erased ? &*from.erased : nullptr,
                     .pixels = row.on_device[field]},
                    std::move(image), row.layout->fields()[field].row_bytes());
