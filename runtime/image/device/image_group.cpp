@@ -178,7 +178,7 @@ void image_group::add_tiles(const device_image& image) {
   const auto number = images_.size() - 1;
   for (std::uint32_t a = 0; a < device_image::most_axes; ++a)
     add_numbers(number, a, pieces_of(image.axes[a].outputs, device_tiles::axis), axis_tiles_);
-  const auto pieces = pieces_of(image.pixels.width, device_tiles::columns);
+  const std::size_t pieces = pieces_of(image.pixels.width, device_tiles::columns);
   for (std::uint32_t c = 0; c < image.num_components; ++c) {
     const auto& x = image.components[c];
     add_numbers(number, c, pieces_of(x.columns * x.rows, device_tiles::blocks), block_tiles_);

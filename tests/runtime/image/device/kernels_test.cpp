@@ -172,6 +172,25 @@ TEST_CASE("bodies of kernels give image_reader's pixels of written files of any 
   check_all_equal(decoder);
 }
 
+TEST_CASE("bodies of kernels saturate where sums leave their range") {
+  // White right of a sharp edge. A part that begins within the first mean of white has a negative
+  // weight for the black one before it, and so a sum beyond white.
+  host_decoder decoder;
+  constexpr std::size_t edge = 320;
+  const image_size size{640, 640};
+  std::vector<std::uint8_t> pixels(size.width * size.height);
+  for (std::size_t i = 0; i < pixels.size(); ++i)
+    pixels[i] = i % size.width < edge ? 0 : 255;
+  const auto x = surveyed(
+      write_jpeg(pixels, size.width, size.height, {.components = 1, .quality = 100}), true);
+  for (std::size_t left = edge; left < edge + 8; ++left) {
+    const resize_plan what{{left, 0, size.width - left, size.height}, {6, 13}, {0, 0, 6, 13}};
+    CHECK(dct_scale_for(what) == 1);
+    decoder.add(x, what, {}, to_string(what));
+  }
+  check_all_equal(decoder);
+}
+
 TEST_CASE("bodies of kernels erase parts of pixels") {
   seeded_random random;
   host_decoder decoder;
