@@ -124,9 +124,28 @@ def test_the_command_says_where_images_were_decoded(shards: str, tmp_path: Path)
     ran = run("run", shards, "--global-batch", "8", "--device", "cuda", kernels="/nowhere/libleat_cuda.so")
     assert ran.returncode == 0
     assert "JPEGs are decoded on the processors" in ran.stderr
-    ran = run("run", shards, "--device", "cuda", "--decoder", "device", kernels="/nowhere/libleat_cuda.so")
+    ran = run("run", shards, "--global-batch", "8", *device, kernels="/nowhere/libleat_cuda.so")
     assert ran.returncode == 1
     assert "libleat_cuda" in ran.stderr
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3, 5])
+def test_a_device_that_is_lost_ends_the_job(shards: str, monkeypatch: pytest.MonkeyPatch, lost: int) -> None:
+    for workers in ("0", "2"):
+        monkeypatch.setenv("LEAT_FAKE_CUDA", f"lost={lost}")
+        ran = run("run", shards, "--global-batch", "8", "--workers", workers, "--device", "cuda", "--decoder", "device")
+        assert (ran.returncode, "device" in ran.stderr) == (1, True), ran.stderr
+
+
+def test_without_memory_for_it_processors_decode(shards: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEAT_FAKE_CUDA", f"memory={64 << 20}")  # for batches alone
+    ran = run("run", shards, "--global-batch", "8", "--device", "cuda")
+    assert ran.returncode == 0, ran.stderr
+    assert "40 on the processors: no memory on the device" in ran.stdout
+    assert "JPEGs are decoded on the processors" in ran.stderr
+    ran = run("run", shards, "--global-batch", "8", "--device", "cuda", "--decoder", "device")
+    assert ran.returncode == 1
+    assert "no resources" in ran.stderr
 
 
 def test_the_graph_says_where_images_are_decoded(shards: str) -> None:
