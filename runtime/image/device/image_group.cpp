@@ -27,7 +27,8 @@ void add_numbers(std::size_t image, std::size_t part, std::size_t count,
 template <class T>
 const T* write_to(std::span<std::byte> staging, std::size_t at, const std::vector<T>& from,
                   const std::byte* device_staging) {
-  std::memcpy(staging.data() + at, from.data(), from.size() * sizeof(T));
+  const auto bytes = std::as_bytes(std::span{from});
+  std::copy(bytes.begin(), bytes.end(), staging.data() + at);
   return reinterpret_cast<const T*>(device_staging + at);
 }
 
