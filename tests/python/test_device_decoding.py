@@ -148,6 +148,17 @@ def test_without_memory_for_it_processors_decode(shards: str, monkeypatch: pytes
     assert "no resources" in ran.stderr
 
 
+def test_the_bench_measures_a_loader_to_a_device(shards: str) -> None:
+    job = ["bench", shards, "--global-batch", "8", "--samples", "40", "--rounds", "1", "--no-decode", "--device", "cuda"]
+    ran = run(*job, "--json")
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert found["device"] > 0
+    assert found["device_ratio"] > 0
+    assert found["on_device"]["decoder"]["images"] == 40
+    assert "decoded there    40 images" in run(*job).stdout
+
+
 def test_the_graph_says_where_images_are_decoded(shards: str) -> None:
     drawn = run("graph", shards, "--device", "cuda").stdout
     assert "of JPEGs with a row index on cuda:0" in drawn
