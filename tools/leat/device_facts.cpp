@@ -17,13 +17,13 @@ void add_decoder(const decoder_stats& x, decoder_stats& to) {
   to.bytes += x.bytes;
   to.prepared += x.prepared;
   to.waited += x.waited;
-  for (const auto& [why, images] : x.on_cpu) {
-    const auto same = [&](const auto& y) { return y.first == why; };
+  for (const auto& one : x.on_cpu) {
+    const auto same = [&](const auto& other) { return other.first == one.first; };
     const auto found = std::find_if(to.on_cpu.begin(), to.on_cpu.end(), same);
     if (found == to.on_cpu.end())
-      to.on_cpu.emplace_back(why, images);
+      to.on_cpu.push_back(one);
     else
-      found->second += images;
+      found->second += one.second;
   }
 }
 
