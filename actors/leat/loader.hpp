@@ -100,8 +100,8 @@ struct loader_options {
   /// The fields that go there, none of bytes. Empty: all numeric ones, ragged ones included.
   std::vector<std::string> device_fields = {};
   /// Where JPEGs of these fields are decoded that have a row index: "cpu"; "device", or an error
-  /// that says why it cannot; "auto": on the device, where it can, else on the processors. Pixels are
-  /// the same. What was decoded on a device is not on the host: see batch::device_field().
+  /// that says why it cannot; "auto": on the device, where it can, else on the processors. Pixels
+  /// are the same. What was decoded on a device is not on the host: see batch::device_field().
   std::string decoder = "auto";
   /// What the loader runs in. Empty: the process's own, which the first loader begins.
   std::shared_ptr<leat::runtime> runtime = {};

@@ -1,6 +1,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/jpeg_writer.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/png_writer.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -32,6 +33,8 @@ namespace {
 namespace fs = std::filesystem;
 
 [[maybe_unused]] const int is_random = ::setenv("LEAT_FAKE_CUDA", "mode=random", 1);
+[[maybe_unused]] const int has_kernels =
+    ::setenv("LEAT_CUDA_MODULE", (std::string{fake_cuda_dir} + "/libleat_cuda.so").c_str(), 1);
 
 /// A stream of CUDA's own: the legacy default stream.
 void* const default_stream = reinterpret_cast<void*>(1);
@@ -263,6 +266,31 @@ TEST_CASE("device_decoding: every type and layout of pixels, with hashes of what
       with_hashes.hash_pixels = true;
       loader there{data, with_hashes};
       CHECK(run(there, 6) == expected);
+    }
+}
+
+TEST_CASE("device_decoding: colours are adjusted and parts erased there, and noise is not") {
+  const auto chain = [](bool has_noise, bool is_last) {
+    std::vector<image_transform> steps{
+        random_resized_crop({48, 56}), color_jitter(0.4, 0.3, 0.5, 0.1),
+        random_horizontal_flip(0.5), normalize({0.5, 0.4, 0.3}, {0.2, 0.3, 0.4}),
+        random_erasing({.p = 0.7, .value = {1, 2, 3}, .noise = has_noise})};
+    if (is_last)
+      std::swap(steps[1], steps[2]);
+    return data()
+        .source()
+        .shuffle({.seed = 2})
+        .map(decode_image("jpg", steps))
+        .map("note@1", [](sample& s, context&) { s.set("note", s.id()); })
+        .batch(8, {.end = epoch_end::mask});
+  };
+  for (const bool has_noise : {false, true})
+    for (const bool is_last : {false, true}) {
+      CAPTURE(has_noise, is_last);
+      loader here{chain(has_noise, is_last), options("none", 2)};
+      loader there{chain(has_noise, is_last), options("device", 2)};
+      CHECK(run(there) == run(here));
+      CHECK((there.stats().device->decoder->images > 40) == (is_last && !has_noise));
     }
 }
 

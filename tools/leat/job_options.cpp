@@ -162,6 +162,16 @@ void add_transform_option(CLI::App& app, std::optional<transform>& to) {
              "train224 for images, else none", "Work on each record");
 }
 
+void add_device_options(CLI::App& app, std::string& device, std::string& decoder) {
+  app.add_option("--device", device, "Where numeric fields of batches go: a GPU by its number")
+      ->type_name("cpu|cuda|cuda:N")
+      ->default_str("cpu");
+  app.add_option("--decoder", decoder, "Where JPEGs that go to a device are decoded")
+      ->check(CLI::IsMember({"auto", "cpu", "device"}))
+      ->type_name("auto|cpu|device")
+      ->default_str("auto");
+}
+
 pipeline job_pipeline(const order_options& x, std::optional<transform> chosen, pixel_form form) {
   auto result = described_pipeline(x, chosen, form);
   if (x.end)

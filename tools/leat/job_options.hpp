@@ -55,6 +55,9 @@ enum class transform {
 /// Adds --transform; the value stays empty unless the user gives it.
 void add_transform_option(CLI::App& app, std::optional<transform>& to);
 
+/// Adds --device and --decoder.
+void add_device_options(CLI::App& app, std::string& device, std::string& decoder);
+
 /// How images arrive in the batch.
 enum class pixel_form {
   /// Images as the trainer gets them.

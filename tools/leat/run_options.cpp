@@ -57,16 +57,11 @@ void add_job(CLI::App& app, run_options& to) {
                               "Run only this rank; without it, all of them in this process"),
                0);
   add_workers(app, to.workers);
-  app.add_option("--device", to.device, "Where numeric fields of batches go: a GPU by its number")
-      ->type_name("cpu|cuda|cuda:N")
-      ->default_str("cpu");
+  add_device_options(app, to.device, to.decoder);
   app.add_option("--device-field", to.device_fields, "Only this field goes there")
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->default_str("");
-  app.add_option("--decoder", to.decoder, "Where JPEGs that go to a device are decoded")
-      ->type_name("auto|cpu|device")
-      ->default_str("auto");
   app.add_option("--resize", to.resizes, "From this step of the job on, each rank has N workers")
       ->type_name("STEP:N")
       ->allow_extra_args(false)

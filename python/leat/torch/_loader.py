@@ -55,8 +55,8 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
     `epochs`: length of the job, counted from epoch 0, also after a load; None: without end. `device`: where tensors go;
     None: they stay in the batch's memory, or go to the accelerator's device after Accelerator.prepare(). Where that is "cuda"
     or "cuda:N", leat itself copies them there, ahead of their use; bytes stay on the host. `device_fields`: those that it
-    copies, if not all. `decoder`: where JPEGs that have a row index are decoded then. `group`: the process group of these ranks, if it is not the default one. `state_timeout`: seconds that
-    state_dict() waits for other ranks.
+    copies, if not all. `decoder`: where JPEGs that have a row index are decoded then. `group`: the process group of these
+    ranks, if it is not the default one. `state_timeout`: seconds that state_dict() waits for other ranks.
 
     One epoch at a time: an `iter` in the middle of an epoch leaves out its rest, on all ranks alike, except in an endless
     epoch (`end="cycle"`), where it continues. Raises leat.Error, InvalidArgument for uses that would silently lose data.

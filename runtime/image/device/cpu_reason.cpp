@@ -19,13 +19,15 @@ std::string_view to_string(cpu_reason x) noexcept {
   case cpu_reason::too_large:
     return "too large for a group";
   case cpu_reason::steps:
-    return "padding, colour jitter or a second resize";
+    return "padding, a second resize, or steps after colour jitter";
   case cpu_reason::exact:
     return "exact";
   case cpu_reason::noise:
     return "erasing with noise";
   case cpu_reason::read:
     return "pixels read by a later map";
+  case cpu_reason::memory:
+    return "no memory on the device";
   case cpu_reason::busy:
     return "device busy";
   case cpu_reason::damage:

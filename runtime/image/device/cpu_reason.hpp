@@ -22,7 +22,7 @@ enum class cpu_reason : std::uint8_t {
   no_places,
   /// It does not fit the room of a whole group.
   too_large,
-  /// Steps between decoding and the tensor: padding, colour jitter, a second resize.
+  /// Steps between decoding and the tensor: padding, a second resize, others after colour jitter.
   steps,
   /// Its transform is `exact`.
   exact,
@@ -30,12 +30,14 @@ enum class cpu_reason : std::uint8_t {
   noise,
   /// A later function of the pipeline reads or changes the pixels.
   read,
+  /// The device has too little memory for groups.
+  memory,
   /// All groups are with the device.
   busy,
   /// The device found it damaged: the processor judges.
   damage,
 };
-inline constexpr std::size_t num_cpu_reasons = 13;
+inline constexpr std::size_t num_cpu_reasons = 14;
 
 /// "no row index", to end a line that counts such images.
 std::string_view to_string(cpu_reason x) noexcept;

@@ -23,6 +23,8 @@ using nlohmann::json;
 struct graph_options {
   order_options order;
   std::optional<transform> maps;
+  std::string device = "cpu";
+  std::string decoder = "auto";
   std::string svg;
   bool json = false;
 };
@@ -61,7 +63,7 @@ json to_json(const plan_graph& x) {
 
 void draw(const graph_options& x) {
   const auto job = job_pipeline(x.order, x.maps);
-  const auto graph = graph_of(job);
+  const auto graph = graph_of(job, x.device, x.decoder);
   if (graph.lane_limit)
     print_notice("graph", *graph.lane_limit);
   if (!x.svg.empty())
@@ -79,6 +81,7 @@ void add_graph(CLI::App& app) {
   auto x = std::make_shared<graph_options>();
   add_order_options(*sub, x->order);
   add_transform_option(*sub, x->maps);
+  add_device_options(*sub, x->device, x->decoder);
   sub->add_option("--svg", x->svg, "Also draw it into this file")->type_name("FILE");
   sub->add_flag("--json", x->json, "Print a JSON object");
   sub->callback([x] { draw(*x); });

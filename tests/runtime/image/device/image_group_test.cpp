@@ -127,17 +127,22 @@ TEST_CASE("an image that fits no group is the processor's") {
 }
 
 TEST_CASE("nothing is written for an image that is withdrawn") {
-  small_file x;
-  small_file y;
-  const auto before = x.pixels;
-  memory on(ample, ample);
-  REQUIRE(on.group.add(x.image()) == added::yes);
-  REQUIRE(on.group.add(y.image()) == added::yes);
-  on.group.withdraw(0);
-  CHECK(on.group.size() == 2);
-  on.run();
-  CHECK((x.pixels == before));
-  CHECK((y.pixels == y.wanted()));
+  const color_jitter_factors none;
+  for (const auto* jitter : {static_cast<const color_jitter_factors*>(nullptr), &none}) {
+    small_file x;
+    small_file y;
+    const auto before = x.pixels;
+    memory on(ample, ample);
+    auto withdrawn = x.image();
+    withdrawn.jitter = jitter;
+    REQUIRE(on.group.add(withdrawn) == added::yes);
+    REQUIRE(on.group.add(y.image()) == added::yes);
+    on.group.withdraw(0);
+    CHECK(on.group.size() == 2);
+    on.run();
+    CHECK((x.pixels == before));
+    CHECK((y.pixels == y.wanted()));
+  }
 }
 
 TEST_CASE("an image that is refused leaves no trace in its group") {
@@ -155,6 +160,23 @@ TEST_CASE("an image that is refused leaves no trace in its group") {
   CHECK(on.group.size() == 1);
   on.run();
   CHECK((good.pixels == good.wanted()));
+}
+
+TEST_CASE("what follows an image in its file is not copied") {
+  small_file x;
+  x.what = {{0, 0, 100, 80}, {50, 40}, {0, 0, 50, 40}};
+  const auto bytes = least_staging(x);
+  const auto wanted = x.wanted();
+  x.file.insert(x.file.end(), 1000000, std::byte{0xFF});
+  x.file.insert(x.file.end(), {std::byte{0xFF}, std::byte{0xD9}});
+  x.decoder.open(x.file, no_limit);
+  x.places = x.decoder.survey(&x.by_work);
+  x.frame = x.decoder.scale(8);
+  memory on(bytes, ample);
+  REQUIRE(on.group.add(x.image()) == added::yes);
+  on.run();
+  CHECK(on.told(0) == 0);
+  CHECK((x.pixels == wanted));
 }
 
 TEST_CASE("places of another file are refused or told, and nothing is read or written beyond") {
