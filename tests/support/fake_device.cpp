@@ -371,7 +371,7 @@ bool fake_device::is_in_use(std::vector<std::uint64_t> operation::*what, std::ui
 
 void fake_device::add(device_stream on, operation x) {
   stream_of(on).work.push_back(std::move(x));
-  if (order_ == fake_order::eager)
+  if (order_ == fake_order::eager || order_ == fake_order::idle)
     run_some();
 }
 
@@ -388,7 +388,7 @@ void fake_device::run_one(std::map<void*, stream>::iterator in) {
     problem("a stream uses memory that was released");
   else if (!has_pages(x.pages))
     problem("a copy reads pages that were unpinned");
-  else if (x.kernel)
+  else if (x.kernel && order_ != fake_order::idle)
     x.kernel();
 }
 
@@ -405,7 +405,7 @@ bool fake_device::run_any() {
 
 /// A device that does a little at every call is soon done with all that it has: it rests for long.
 void fake_device::run_some() {
-  if (order_ == fake_order::eager)
+  if (order_ == fake_order::eager || order_ == fake_order::idle)
     while (run_any()) {
     }
   if (order_ != fake_order::random)

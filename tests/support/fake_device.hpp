@@ -31,6 +31,9 @@ enum class fake_order : std::uint8_t {
   /// Any call does any work that could be done by then, in an order drawn from the seed. Some do
   /// none, and threads that wait have at least done what they need.
   random,
+  /// At once, but all that takes time is left out: copies and kernels change nothing, and what is
+  /// copied back is zeros. For measurements.
+  idle,
 };
 
 enum class fake_call : std::uint8_t {
