@@ -376,21 +376,66 @@ TEST_CASE("device_decoding: whatever later maps do with an image, a bad one is b
       }
 }
 
-TEST_CASE("device_decoding: a loader without workers may end in the middle of a batch") {
-  for (std::size_t calls = 1; calls < 9; ++calls) {
+TEST_CASE("device_decoding: a loader without workers may go on, begin anew or end in the middle of "
+          "a batch") {
+  loader here{images(), options("none", 0)};
+  const auto expected = run(here);
+  for (std::size_t calls = 0; calls < 24; ++calls) {
     CAPTURE(calls);
     auto with_hashes = options("device", 0);
     with_hashes.hash_pixels = true; // the device writes to the host's memory, too
     loader there{images(), with_hashes};
-    std::size_t left = 3 * calls;
-    const patience limited{[&] { return left > 0 && left-- > 0; }, std::chrono::milliseconds{0}};
-    const auto problem = problem_of([&] {
-      while (there.next()) {
-      }
-    });
-    REQUIRE(problem);
-    CHECK(problem->code() == errc::interrupted);
+    std::vector<hash128> found;
+    const auto run_on = [&] {
+      while (auto x = there.next())
+        found.push_back(x->digest());
+    };
+    {
+      std::size_t left = calls;
+      const patience limited{[&] { return left > 0 && left-- > 0; }, std::chrono::milliseconds{0}};
+      const auto problem = problem_of(run_on);
+      REQUIRE(problem);
+      CHECK(problem->code() == errc::interrupted);
+    }
+    if (calls % 3 == 0)
+      continue;
+    if (calls % 3 == 1) {
+      found.clear();
+      there.rewind();
+    }
+    run_on();
+    const auto is_equal = [](const hash128& x, const seen& y) { return x == y.digest; };
+    CHECK(std::equal(found.begin(), found.end(), expected.begin(), expected.end(), is_equal));
   }
+}
+
+TEST_CASE("device_decoding: no image is decoded twice because workers come and go") {
+  const auto images_of_all = [](const loader& x) {
+    const auto told = x.stats().device.value().decoder.value();
+    auto n = told.images;
+    for (const auto& [why, on_cpu] : told.on_cpu)
+      n += on_cpu;
+    return n;
+  };
+  loader alone{images(), options("device", 1)};
+  const auto expected = run(alone);
+  loader there{images(), options("device", 3)};
+  std::vector<seen> found;
+  while (auto x = there.next()) {
+    found.push_back(look(x));
+    there.resize_workers(1 + found.size() % 3);
+  }
+  CHECK(found == expected);
+  CHECK(images_of_all(there) == images_of_all(alone));
+}
+
+TEST_CASE("device_decoding: workers do not die over rows that wait") {
+  loader here{images(), options("none", 1)};
+  auto with_deaths = options("device", 1);
+  with_deaths.fault = drill({.deaths = {{0, 20}, {0, 21}, {0, 22}, {0, 23}}});
+  loader there{images(), with_deaths};
+  CHECK(run(there) == run(here));
+  CHECK(there.stats().workers_replaced == 4);
 }
 
 TEST_CASE("device_decoding: a resume on the other processor continues where it stopped") {
