@@ -31,13 +31,14 @@ private:
   void note_dealt(std::int64_t begin_ns, std::int64_t end_ns) noexcept;
 
   const std::shared_ptr<job_metrics> metrics_;
-  row_worker worker_;
-  /// Runs probes with `worker_`.
-  std::optional<inline_order> order_;
   slot_pool slots_;
   /// The batch that a caller has not waited for to its end, and how many of its rows are made.
   slot_ptr begun_;
   std::size_t made_ = 0;
+  /// After the slots: where a device writes to them, its end waits for that.
+  row_worker worker_;
+  /// Runs probes with `worker_`.
+  std::optional<inline_order> order_;
 };
 
 } // namespace leat

@@ -35,7 +35,8 @@ std::shared_ptr<device_decoding> begin_decoding(engine_parts& parts, const devic
   try {
     auto decoding = std::make_shared<device_decoding>(
         device.calls, device.host,
-        options.workers == automatic ? std::thread::hardware_concurrency() : options.workers,
+        device_decoding::scratch_for(
+            options.workers == automatic ? std::thread::hardware_concurrency() : options.workers),
         parts.plan->hash_pixels, is_forced);
     parts.memory.device = device.calls;
     parts.memory.made_there = std::move(fields);

@@ -27,7 +27,7 @@ inline bool makes_image(std::string_view map) noexcept {
 struct late_image {
   /// Makes them in this thread: image_maker::make_now().
   image_maker* maker = nullptr;
-  /// Borrowed until the row is done.
+  /// Borrowed until the row is done: sources that know of places lend it.
   std::span<const std::byte> file = {};
   /// Why it can only be made at once; then the rest is not said.
   std::optional<cpu_reason> why = {};

@@ -133,8 +133,6 @@ void sample::erase(std::string_view name) noexcept {
   auto* x = const_cast<sample_field*>(state_->find(name));
   if (x) {
     state_->drop(*x);
-    if (state_->target && state_->target->late && x->data == x->owned.data())
-      state_->removed.swap(x->owned);
     // Keeps the order of the others and the entry's memory.
     auto* end = state_->fields.data() + state_->used;
     std::rotate(x, x + 1, end);

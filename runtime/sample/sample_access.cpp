@@ -4,6 +4,7 @@
 #include "runtime/sample/sample_state.hpp"
 
 #include <cstring>
+#include <exception>
 
 namespace leat {
 
@@ -34,6 +35,7 @@ void sample_access::reset(sample& x, const row_target* target) {
   s.target = target;
   if (target && target->late)
     target->late->drop_all(*target);
+  s.spoiled = nullptr;
   s.stop = nullptr;
   s.blocks = nullptr;
   s.kept.clear();
@@ -154,6 +156,8 @@ void sample_access::keep(sample& x, const std::vector<std::string>& names) {
     if (found >= s.fields.data() + kept) // a name that occurs twice is kept once
       std::swap(*found, s.fields[kept++]);
   }
+  for (auto i = kept; i < s.used; ++i)
+    s.drop(s.fields[i]);
   s.used = kept;
 }
 
@@ -176,6 +180,8 @@ void sample_access::rename(sample& x, std::string_view from, std::string_view to
 
 void sample_access::deliver(sample& x) {
   auto& s = *x.state_;
+  if (s.spoiled)
+    std::rethrow_exception(s.spoiled);
   const auto& layout = *s.target->layout;
   for (std::size_t i = 0; i < layout.fields().size(); ++i) {
     const auto& want = layout.fields()[i];

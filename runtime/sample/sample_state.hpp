@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <span>
 #include <stop_token>
@@ -79,8 +80,8 @@ struct sample::state {
   std::uint64_t bytes_read = 0;
   /// Fields may lie in them.
   std::vector<payload_ptr> kept;
-  /// Bytes of a field that was removed while another one is made of them later.
-  std::vector<std::byte> removed;
+  /// Why a field that was to be made later is bad, and with it the sample, whoever caught that.
+  mutable std::exception_ptr spoiled;
 
   const sample_field* find(std::string_view name) const noexcept {
     for (std::size_t i = 0; i < used; ++i)
@@ -107,11 +108,21 @@ struct sample::state {
   /// Somebody wants the bytes of a field that is made later.
   [[gnu::cold]] void settle(const sample_field& x) const {
     const auto number = std::exchange(const_cast<sample_field&>(x).late, 0) - 1;
-    target->late->make_now(*target, number);
+    try {
+      target->late->make_now(*target, number);
+    } catch (...) {
+      spoiled = std::current_exception();
+      throw;
+    }
   }
+  /// The field goes; whether its sample is a good one is still to be known.
   void drop(sample_field& x) const noexcept {
-    if (x.late > 0)
-      target->late->drop(*target, std::exchange(x.late, 0) - 1);
+    if (x.late == 0)
+      return;
+    try {
+      settle(x);
+    } catch (...) { // noted
+    }
   }
 
   [[noreturn, gnu::cold]] void miss(std::string_view name) const { // apart: get() is hot

@@ -12,13 +12,16 @@
 #include <leat/testing.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -127,6 +130,7 @@ const photographs& data() {
 struct chosen {
   image_options image = {.size = 64};
   bool reads_pixels = false;
+  std::vector<map_stage> more = {};
 };
 
 pipeline images(const chosen& x = {}) {
@@ -144,6 +148,8 @@ pipeline images(const chosen& x = {}) {
       else
         s.set("first", 0.0);
     });
+  for (const auto& stage : x.more)
+    all = all.map(stage);
   return all.batch(8, {.end = epoch_end::mask});
 }
 
@@ -302,6 +308,134 @@ TEST_CASE("device_decoding: a later map that reads pixels has them, and so has t
     CHECK(run(there) == run(here));
     CHECK(images_of(there.stats().device->decoder.value(), "pixels read by a later map") > 0);
   }
+}
+
+TEST_CASE("device_decoding: whatever later maps do with an image, a bad one is bad") {
+  const auto ones = [](sample& s) {
+    std::fill_n(s.make<float>("image", {3, 64, 64}).data(), 3 * 64 * 64, 1.0F);
+  };
+  const auto read = [](sample& s) {
+    s.set("first", static_cast<double>(s.view<float, 3>("image")(0, 0, 0)));
+  };
+  const map_stage catches = {"read@1", "", [=] {
+                               return [=](sample& s, context&) {
+                                 try {
+                                   read(s);
+                                 } catch (const std::exception&) {
+                                   s.set("first", -1.0);
+                                 }
+                               };
+                             }};
+  const map_stage replaces = {"ones@1", "", [=] {
+                                return [=](sample& s, context& in) {
+                                  if (in.position() % 2 == 0)
+                                    ones(s);
+                                };
+                              }};
+  const map_stage removes = {"ones@1", "", [=] {
+                               return [=](sample& s, context&) {
+                                 s.erase("image");
+                                 ones(s);
+                               };
+                             }};
+  const map_stage makes = {"ones@1", "", [=] { return [=](sample& s, context&) { ones(s); }; }};
+  const auto together = [](auto each) {
+    map_stage all{.name = "all@1"};
+    all.make_together = [=] {
+      return [=](std::span<sample* const> samples, std::span<context> in) {
+        for (std::size_t i = 0; i < samples.size(); ++i)
+          each(*samples[i], in[i]);
+      };
+    };
+    return all;
+  };
+  const auto reads_some = together([=](sample& s, context& in) {
+    s.set("first", 0.0);
+    if (in.position() % 5 == 0)
+      read(s);
+  });
+  const auto fails_for_some = together([](sample& s, context&) {
+    if (s.get<std::int64_t>("label") == 3)
+      throw bad_sample(cause::function_error, "as meant");
+  });
+  const std::vector<std::vector<map_stage>> cases = {{catches},
+                                                     {replaces},
+                                                     {removes},
+                                                     {select({"label", "note"}), makes},
+                                                     {reads_some},
+                                                     {fails_for_some},
+                                                     {fails_for_some, catches}};
+  for (const auto policy : {bad_sample_policy::mask, bad_sample_policy::substitute})
+    for (std::size_t i = 0; i < cases.size(); ++i)
+      for (const std::size_t workers : {0, 2}) {
+        CAPTURE(i, workers, policy == bad_sample_policy::mask);
+        const auto data = images({.more = cases[i]});
+        loader here{data, options("none", workers, policy)};
+        loader there{data, options("device", workers, policy)};
+        CHECK(run(there) == run(here));
+      }
+}
+
+TEST_CASE("device_decoding: a loader without workers may go on, begin anew or end in the middle of "
+          "a batch") {
+  loader here{images(), options("none", 0)};
+  const auto expected = run(here);
+  for (std::size_t calls = 0; calls < 24; ++calls) {
+    CAPTURE(calls);
+    auto with_hashes = options("device", 0);
+    with_hashes.hash_pixels = true; // the device writes to the host's memory, too
+    loader there{images(), with_hashes};
+    std::vector<hash128> found;
+    const auto run_on = [&] {
+      while (auto x = there.next())
+        found.push_back(x->digest());
+    };
+    {
+      std::size_t left = calls;
+      const patience limited{[&] { return left > 0 && left-- > 0; }, std::chrono::milliseconds{0}};
+      const auto problem = problem_of(run_on);
+      REQUIRE(problem);
+      CHECK(problem->code() == errc::interrupted);
+    }
+    if (calls % 3 == 0)
+      continue;
+    if (calls % 3 == 1) {
+      found.clear();
+      there.rewind();
+    }
+    run_on();
+    const auto is_equal = [](const hash128& x, const seen& y) { return x == y.digest; };
+    CHECK(std::equal(found.begin(), found.end(), expected.begin(), expected.end(), is_equal));
+  }
+}
+
+TEST_CASE("device_decoding: no image is decoded twice because workers come and go") {
+  const auto images_of_all = [](const loader& x) {
+    const auto told = x.stats().device.value().decoder.value();
+    auto n = told.images;
+    for (const auto& [why, on_cpu] : told.on_cpu)
+      n += on_cpu;
+    return n;
+  };
+  loader alone{images(), options("device", 1)};
+  const auto expected = run(alone);
+  loader there{images(), options("device", 3)};
+  std::vector<seen> found;
+  while (auto x = there.next()) {
+    found.push_back(look(x));
+    there.resize_workers(1 + found.size() % 3);
+  }
+  CHECK(found == expected);
+  CHECK(images_of_all(there) == images_of_all(alone));
+}
+
+TEST_CASE("device_decoding: workers do not die over rows that wait") {
+  loader here{images(), options("none", 1)};
+  auto with_deaths = options("device", 1);
+  with_deaths.fault = drill({.deaths = {{0, 20}, {0, 21}, {0, 22}, {0, 23}}});
+  loader there{images(), with_deaths};
+  CHECK(run(there) == run(here));
+  CHECK(there.stats().workers_replaced == 4);
 }
 
 TEST_CASE("device_decoding: a resume on the other processor continues where it stopped") {

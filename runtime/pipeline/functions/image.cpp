@@ -71,7 +71,7 @@ map_function image_function(const std::vector<std::string>& names, const image_c
     const auto tensor = [&](const shape& dims) {
       return to.make_tensor(image_field, maker->form().type, dims);
     };
-    if (source_access::has_late_fields(to)) {
+    if (name != image_field && source_access::has_late_fields(to)) {
       const auto work_bytes = source_access::places(to, name, place_kind::work);
       places->clear();
       if (work_bytes.empty())

@@ -61,14 +61,18 @@ bool device_decoder::take(const row_target& row, std::size_t field, const late_i
   recycle_finished();
   if (!find_places(from))
     return refuse(cpu_reason::no_places);
+  const auto has_row = [&](const late_group* x) {
+    return std::any_of(x->open.begin(), x->open.end(),
+                       [&](const auto& y) { return y.row == row.dense.data(); });
+  };
+  // All images of a row are in one group.
+  if (std::any_of(busy_.begin(), busy_.end(), has_row) || (!now_ && is_full()))
+    return refuse(cpu_reason::busy);
   if (!now_ && !begin_group())
     return refuse(cpu_reason::memory);
   auto added = add(row, field, from);
   if (added == image_group::added::full) {
-    const auto is_of_row = [&](const auto& x) { return x.row == row.dense.data(); };
-    // All images of a row are in one group, and nothing is copied back over what is made at once.
-    if (free_.empty() || job_->copies_back
-        || std::any_of(now_->open.begin(), now_->open.end(), is_of_row))
+    if (free_.empty() || has_row(now_))
       return refuse(cpu_reason::busy);
     flush();
     (void)begin_group(); // one is free
@@ -129,15 +133,6 @@ void device_decoder::make_now(const row_target& row, std::size_t field) {
   wanted->from.maker->make_now(wanted->from, wanted->on_host);
 }
 
-void device_decoder::drop(const row_target& row, std::size_t field) noexcept {
-  for_each_open([&](late_group& x, const late_group::open_image& image) {
-    const bool is_it = image.row == row.dense.data() && image.field == field;
-    if (is_it)
-      x.withdraw(image);
-    return is_it;
-  });
-}
-
 void device_decoder::drop_all(const row_target& row) noexcept {
   for_each_open([&](late_group& x, const late_group::open_image& image) {
     const bool is_it = image.row == row.dense.data();
@@ -148,7 +143,6 @@ void device_decoder::drop_all(const row_target& row) noexcept {
 }
 
 bool device_decoder::end_row(const row_target& row, batch_slot& slot, std::size_t number) {
-
   if (slot.result(number).what != row_result::outcome::good) {
     drop_all(row);
     return false;

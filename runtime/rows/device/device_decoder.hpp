@@ -27,7 +27,6 @@ public:
 
   bool take(const row_target& row, std::size_t field, const late_image& from) override;
   void make_now(const row_target& row, std::size_t field) override;
-  void drop(const row_target& row, std::size_t field) noexcept override;
   void drop_all(const row_target& row) noexcept override;
 
   /// Rows that end from now on keep this slot; null: whoever runs them does.

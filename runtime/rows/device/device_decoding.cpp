@@ -13,11 +13,6 @@ constexpr std::size_t mebibyte = std::size_t{1} << 20;
 /// All workers' together, if they share it: some 2,000 photographs.
 constexpr std::size_t most_scratch = 2048 * mebibyte;
 
-std::size_t scratch_for(std::size_t workers) {
-  const auto groups = std::max<std::size_t>(workers, 1) * device_decoding::groups_of_worker;
-  return std::clamp(most_scratch / groups, 32 * mebibyte, 128 * mebibyte);
-}
-
 /// As leat's maps make images: three channels, in floats or bytes.
 bool is_image(const field_layout& x) {
   const bool has_type =
@@ -39,12 +34,16 @@ std::vector<bool> fields_made_there(const job_plan& plan, const std::vector<bool
   return found;
 }
 
+std::size_t device_decoding::scratch_for(std::size_t workers) {
+  const auto groups = std::max<std::size_t>(workers, 1) * groups_of_worker;
+  return std::clamp(most_scratch / groups, 32 * mebibyte, 128 * mebibyte);
+}
+
 device_decoding::device_decoding(std::shared_ptr<device_calls> calls_,
-                                 std::shared_ptr<pinned_memory> host_, std::size_t workers,
+                                 std::shared_ptr<pinned_memory> host_, std::size_t scratch_,
                                  bool copies_back_, bool is_forced_)
     : calls(std::move(calls_)), host(std::move(host_)), kernels(calls->kernels()), functions{},
-      copies_back(copies_back_), is_forced(is_forced_), scratch(scratch_for(workers)),
-      staging(scratch / 8) {
+      copies_back(copies_back_), is_forced(is_forced_), scratch(scratch_), staging(scratch / 8) {
   for (std::size_t i = 0; i < num_kernels; ++i)
     functions[i] = kernels.find(name_of(static_cast<kernel>(i)));
 }

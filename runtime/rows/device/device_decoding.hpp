@@ -17,10 +17,12 @@ namespace leat {
 
 /// How the workers of a job decode images on a device: what they share.
 struct device_decoding : not_copied {
-  /// Throws `errc::device` that says why the device cannot. `workers`: at most so many share the
-  /// device's memory for this.
+  /// Throws `errc::device` that says why the device cannot. `scratch`: see scratch_for().
   device_decoding(std::shared_ptr<device_calls> calls, std::shared_ptr<pinned_memory> host,
-                  std::size_t workers, bool copies_back, bool is_forced);
+                  std::size_t scratch, bool copies_back, bool is_forced);
+
+  /// A group's part where at most so many workers share the device's memory for this.
+  static std::size_t scratch_for(std::size_t workers);
 
   /// One that is made, and two that the device has: while it ends one, it has another.
   static constexpr std::size_t groups_of_worker = 3;

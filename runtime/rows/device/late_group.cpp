@@ -33,21 +33,19 @@ image_group::added late_group::add(const group_image& image, open_image as, std:
 }
 
 void late_group::withdraw(const open_image& x) noexcept {
-  if (!is_given_)
-    images_.withdraw(x.number);
+  if (is_given_)
+    return wait(); // the device writes there, where others may write next
+  images_.withdraw(x.number);
   std::erase_if(back_, [&](const auto& y) { return y.number == x.number; });
 }
 
 void late_group::give(device_stream to) noexcept {
   is_given_ = true;
   try {
-    try {
-      launch(to);
-    } catch (...) {
-      failure_ = error_in_flight(errc::device, {.stage = "loader"});
-    }
-    job_.calls->record(done_, to); // what was given so far is still done
-  } catch (...) {                  // a device that is lost does nothing any more
+    launch(to);
+    job_.calls->record(done_, to);
+  } catch (...) {
+    fail();
   }
 }
 
@@ -73,13 +71,26 @@ bool late_group::is_done() noexcept {
   }
 }
 
-void late_group::finish() noexcept {
+void late_group::fail() noexcept {
+  if (!failure_)
+    failure_ = error_in_flight(errc::device, {.stage = "loader"});
+}
+
+void late_group::wait() noexcept {
   try {
-    job_.calls->wait_here(done_);
-  } catch (...) {
     if (!failure_)
-      failure_ = error_in_flight(errc::device, {.stage = "loader"});
+      return job_.calls->wait_here(done_);
+  } catch (...) {
+    fail();
   }
+  try {
+    job_.calls->wait_for_all(); // what was given so far is still done, and has no mark
+  } catch (...) {               // a device that is lost does nothing any more
+  }
+}
+
+void late_group::finish() noexcept {
+  wait();
   for (auto& x : rows)
     x.failure = failure_ ? &*failure_ : nullptr;
   if (!failure_)

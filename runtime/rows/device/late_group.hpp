@@ -53,7 +53,7 @@ public:
 
   bool is_empty() const noexcept { return rows.empty() && open.empty(); }
   image_group::added add(const group_image& image, open_image as, std::size_t bytes);
-  /// Somebody else makes the image, or nobody.
+  /// Somebody else makes the image, or nobody: waits for a device that has it.
   void withdraw(const open_image& x) noexcept;
   /// Gives all of it to the device. What goes wrong is said of its rows.
   void give(device_stream to) noexcept;
@@ -83,6 +83,9 @@ private:
   };
 
   void launch(device_stream to);
+  void wait() noexcept;
+  /// Notes the exception in flight.
+  void fail() noexcept;
   void look_at_images();
 
   const device_decoding& job_;
