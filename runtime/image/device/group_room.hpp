@@ -33,7 +33,9 @@ struct group_room {
     std::size_t images, stretches, axis_tiles, block_tiles, row_tiles, pixel_tiles, end;
   };
   struct made_places {
-    std::size_t told, tables, bits, words, spans, weights, samples;
+    /// 0.
+    std::size_t samples;
+    std::size_t told, tables, bits, words, spans, weights;
     /// Coefficients, and, once they are transformed, narrowed rows.
     std::size_t coefficients;
     std::size_t end;

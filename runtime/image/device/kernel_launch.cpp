@@ -30,7 +30,7 @@ std::array<kernel_launch, num_kernels> launches_of(const device_group& x) noexce
        {std::min(blocks_for(sixteenths, tiles::clearing), most_clearing), 1, 1},
        tiles::clearing,
        0},
-      {kernel::tables, {x.num_images, 1, 1}, tiles::tables, 0},
+      {kernel::tables, {x.num_stretches > 0 ? x.num_images : 0, 1, 1}, tiles::tables, 0},
       {kernel::unstuff,
        {blocks_for(x.num_stretches, tiles::unstuffed), 1, 1},
        tiles::unstuffed * warp_lanes,

@@ -39,7 +39,8 @@ struct kernel_launch {
   unsigned shared_bytes;
 };
 
-/// All kernels for a group that is not empty, in their order.
+/// All kernels for a group that is not empty, in their order. Those with a grid of 0 have nothing
+/// to do, and are left out: planes may be made by others.
 std::array<kernel_launch, num_kernels> launches_of(const device_group& x) noexcept;
 
 } // namespace leat

@@ -1,6 +1,7 @@
 #include "runtime/rows/device/device_decoder.hpp"
 
 #include "runtime/image/image_maker.hpp"
+#include "runtime/image/jpeg/dct_scale.hpp"
 #include "runtime/image/jpeg/work_places.hpp"
 #include "runtime/rows/batch_slot.hpp"
 
@@ -32,11 +33,14 @@ private:
 } // namespace
 
 device_decoder::device_decoder(std::shared_ptr<device_decoding> job, bool keeps_files)
-    : job_(std::move(job)), keeps_files_(keeps_files), stream_(job_->calls->make_stream()) {}
+    : job_(std::move(job)), keeps_files_(keeps_files),
+      jpegs_(job_->by == decoded_by::nvjpeg ? job_->calls->open_jpegs() : nullptr),
+      stream_(job_->calls->make_stream()) {}
 
 device_decoder::~device_decoder() {
   while (is_busy())
     (void)finish_oldest();
+  jpegs_ = nullptr; // waits for images of a group that was not given to the device
   job_->calls->end_stream(stream_);
 }
 
@@ -56,8 +60,12 @@ bool device_decoder::take(const row_target& row, std::size_t field, const late_i
     return refuse(cpu_reason::busy);
   const timed time{job_->prepared};
   recycle_finished();
-  if (!find_places(from))
-    return refuse(cpu_reason::no_places);
+  if (!jpegs_) {
+    if (!scan_decoder::understands(*from.frame))
+      return refuse(cpu_reason::not_baseline);
+    if (!find_places(from))
+      return refuse(cpu_reason::no_places);
+  }
   if (!now_)
     begin_group();
   auto added = add(row, field, from);
@@ -71,7 +79,7 @@ bool device_decoder::take(const row_target& row, std::size_t field, const late_i
     begin_group();
     added = add(row, field, from);
   }
-  return added == image_group::added::yes || refuse(now_->images().why());
+  return added == image_group::added::yes || refuse(now_->why());
 }
 
 bool device_decoder::find_places(const late_image& from) {
@@ -87,14 +95,20 @@ image_group::added device_decoder::add(const row_target& row, std::size_t field,
     image.kept.assign(from.file.begin(), from.file.end());
     image.from.file = image.kept;
   }
-  return now_->add({.file = from.file,
-                    .frame = from.frame,
-                    .places = places_,
-                    .plan = &from.plan,
-                    .form = &from.form,
-                    .erased = from.erased ? &*from.erased : nullptr,
-                    .pixels = row.on_device[field]},
-                   std::move(image), row.layout->fields()[field].row_bytes());
+  auto whole = jpegs_ ? scaled(*from.frame, jpeg_frame::block) : jpeg_frame{};
+  const auto added = now_->add({.file = from.file,
+                                .frame = jpegs_ ? &whole : from.frame,
+                                .places = places_,
+                                .plan = &from.plan,
+                                .form = &from.form,
+                                .erased = from.erased ? &*from.erased : nullptr,
+                                .pixels = row.on_device[field]},
+                               std::move(image), row.layout->fields()[field].row_bytes());
+  if (added != image_group::added::yes || !jpegs_
+      || jpegs_->decode(from.file, now_->planes_of_last(whole), stream_))
+    return added;
+  now_->refuse_last(cpu_reason::not_for_nvjpeg);
+  return image_group::added::no;
 }
 
 /// Removes those for which `each` is true.

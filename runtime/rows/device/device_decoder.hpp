@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/base/not_copied.hpp"
+#include "runtime/device/device_jpegs.hpp"
 #include "runtime/rows/device/device_decoding.hpp"
 #include "runtime/rows/device/late_group.hpp"
 #include "runtime/sample/late_fields.hpp"
@@ -59,6 +60,8 @@ private:
 
   const std::shared_ptr<device_decoding> job_;
   const bool keeps_files_;
+  /// Null: leat's kernels decode.
+  std::unique_ptr<device_jpegs> jpegs_;
   const device_stream stream_;
   std::vector<std::unique_ptr<late_group>> all_;
   /// The one that is filled; null: none yet.

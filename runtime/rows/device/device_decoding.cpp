@@ -1,5 +1,6 @@
 #include "runtime/rows/device/device_decoding.hpp"
 
+#include "runtime/device/device_jpegs.hpp"
 #include "runtime/image/late_image.hpp"
 
 #include <algorithm>
@@ -41,11 +42,14 @@ std::vector<bool> fields_made_there(const job_plan& plan, const std::vector<bool
 
 device_decoding::device_decoding(std::shared_ptr<device_calls> calls_,
                                  std::shared_ptr<pinned_memory> host_, std::size_t workers,
-                                 bool copies_back_)
-    : calls(std::move(calls_)), host(std::move(host_)), kernels(calls->kernels()), functions{},
-      copies_back(copies_back_), scratch(scratch_for(workers)), staging(scratch / 8) {
+                                 bool copies_back_, decoded_by by_)
+    : calls(std::move(calls_)), host(std::move(host_)), by(by_),
+      kernels(calls->kernels()), functions{}, copies_back(copies_back_),
+      scratch(scratch_for(workers)), staging(scratch / 8) {
   for (std::size_t i = 0; i < num_kernels; ++i)
     functions[i] = kernels.find(name_of(static_cast<kernel>(i)));
+  if (by == decoded_by::nvjpeg)
+    (void)calls->open_jpegs(); // throws; each worker has its own
 }
 
 } // namespace leat

@@ -10,17 +10,26 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace leat {
+
+/// Who decodes on a device.
+enum class decoded_by : std::uint8_t {
+  /// leat's kernels: the pixels of the processor.
+  kernels,
+  /// nvJPEG, to planes of which leat's kernels make pixels: others, where the two decode otherwise.
+  nvjpeg,
+};
 
 /// How the workers of a job decode images on a device: what they share.
 struct device_decoding : not_copied {
   /// Throws `errc::device` that says why the device cannot. `workers`: at most so many share the
   /// device's memory for this.
   device_decoding(std::shared_ptr<device_calls> calls, std::shared_ptr<pinned_memory> host,
-                  std::size_t workers, bool copies_back);
+                  std::size_t workers, bool copies_back, decoded_by by = decoded_by::kernels);
 
   /// One that is made, and two that the device has: while it ends one, it has another.
   static constexpr std::size_t groups_of_worker = 3;
@@ -29,6 +38,7 @@ struct device_decoding : not_copied {
 
   const std::shared_ptr<device_calls> calls;
   const std::shared_ptr<pinned_memory> host;
+  const decoded_by by;
   device_kernels& kernels;
   std::array<device_kernel, num_kernels> functions;
   /// Pixels are copied to the host's memory of the row, too.

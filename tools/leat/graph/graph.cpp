@@ -1,4 +1,5 @@
 #include "runtime/device/cuda/cuda_device.hpp"
+#include "runtime/device/device_jpegs.hpp"
 #include "runtime/device/device_name.hpp"
 #include "runtime/image/late_image.hpp"
 #include "runtime/storage/durable_file.hpp"
@@ -73,10 +74,15 @@ std::string decoding_text(const graph_options& x) {
   if (x.decoder == "cpu")
     return ", on the processors";
   try {
-    open_cuda(*gpu)->kernels();
-    return ", of JPEGs with a row index on cuda:" + std::to_string(*gpu);
+    const auto calls = open_cuda(*gpu);
+    calls->kernels();
+    const auto device = "cuda:" + std::to_string(*gpu);
+    if (x.decoder != "nvjpeg")
+      return ", of JPEGs with a row index on " + device;
+    (void)calls->open_jpegs();
+    return ", of JPEGs by nvJPEG on " + device;
   } catch (const error& problem) {
-    if (x.decoder == "device")
+    if (x.decoder != "auto")
       throw;
     return ", on the processors: " + std::string{problem.what()};
   }
