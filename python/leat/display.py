@@ -9,6 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
 from leat._leat import Batch, Loader, Pipeline, operators_of
+from leat.errors import WrongField
 
 if TYPE_CHECKING:
     import numpy
@@ -73,7 +74,10 @@ def _images(x: Batch, name: str) -> "numpy.ndarray | None":
     shape = x.field(name)["shape"]
     if x.field(name)["is_ragged"] or len(shape) != 4 or 3 not in (shape[1], shape[3]) or 0 in shape:
         return None
-    values: Any = x[name]
+    try:
+        values: Any = x[name]
+    except WrongField:  # decoded on a device
+        return None
     values = values if shape[3] == 3 else values.transpose(0, 2, 3, 1)
     if values.dtype == numpy.uint8:
         return numpy.ascontiguousarray(values)

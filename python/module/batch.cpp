@@ -35,6 +35,11 @@ nb::object value_of(const batch_value& x, std::string_view name) {
   return view.is_ragged() ? ragged_of(view, owner) : as_numpy(memory_of(view, owner));
 }
 
+/// What a field is, wherever its values are.
+field_view form_of(const batch& x, std::string_view name) {
+  return x.is_on_device(name) ? x.device_field(name).values : x.field(name);
+}
+
 bool has_field(const batch_value& x, std::string_view name) {
   const auto all = x.get().fields();
   return std::find(all.begin(), all.end(), name) != all.end();
@@ -55,7 +60,7 @@ std::string summary(const batch_value& x) {
   const auto& of = x.get();
   std::string fields;
   for (const auto& name : of.fields()) {
-    const auto view = of.field(name);
+    const auto view = form_of(of, name);
     fields += (fields.empty() ? "" : ", ") + name + " " + std::string{to_string(view.type)} + "[";
     for (std::size_t i = 0; i < view.rank; ++i)
       fields += (i > 0 ? ", " : "") + std::to_string(view.shape[i]);
@@ -78,7 +83,7 @@ void bind_fields(nb::class_<batch_value>& type) {
           [](const batch_value& x, std::string_view name) -> nb::object {
             if (x.get().is_on_device(name)) {
               auto found = on_device(x.held(), name);
-              return x.get().field(name).is_ragged() ? found.attr("values") : found;
+              return form_of(x.get(), name).is_ragged() ? found.attr("values") : found;
             }
             const auto view = x.get().field(name);
             return as_dlpack(memory_of(view, x.owner()));
@@ -109,7 +114,7 @@ void bind_fields(nb::class_<batch_value>& type) {
       .def(
           "offsets",
           [](const batch_value& x, std::string_view name) {
-            const auto view = x.get().field(name);
+            const auto view = form_of(x.get(), name);
             if (!view.is_ragged())
               throw error(errc::wrong_field, {.stage = "batch",
                                               .got = "the dense field " + std::string{name},
@@ -121,7 +126,7 @@ void bind_fields(nb::class_<batch_value>& type) {
       .def(
           "field",
           [](const batch_value& x, std::string_view name) {
-            const auto view = x.get().field(name);
+            const auto view = form_of(x.get(), name);
             nb::dict result;
             result["dtype"] = view.type;
             nb::list shape;

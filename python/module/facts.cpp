@@ -68,8 +68,12 @@ void bind_graph(nb::module_& m) {
            "What keeps a state whose size is not known beforehand.");
   m.def(
       "graph_of",
-      [](const pipeline_value& x) { return without_gil([&] { return graph_of(x.value); }); },
-      "pipeline"_a, "Opens the data, but reads no sample.");
+      [](const pipeline_value& x, const std::string& device, const std::string& decoder) {
+        return without_gil([&] { return graph_of(x.value, device, decoder); });
+      },
+      "pipeline"_a, "device"_a = "cpu", "decoder"_a = "auto",
+      "Opens the data, but reads no sample. With the `device` and `decoder` of a loader, maps that "
+      "make images say where they are decoded.");
 }
 
 void bind_snapshot_facts(nb::module_& m) {

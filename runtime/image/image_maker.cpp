@@ -24,6 +24,13 @@ std::string text_of(const image_size& x) {
   return std::to_string(x.width) + " x " + std::to_string(x.height) + " pixels";
 }
 
+/// A resize may make a huge image of a small one.
+void check_size(const image_size& x, std::size_t most_pixels) {
+  if (x.width * x.height > most_pixels)
+    throw bad_sample(cause::too_large,
+                     "image: " + text_of(x) + ", limit " + std::to_string(most_pixels));
+}
+
 /// The part that is erased, if any.
 std::optional<pixel_rect> draw_part(const image_chain& chain, const image_size& size, rng& random) {
   if (!chain.erasing)
@@ -37,14 +44,23 @@ void image_maker::make(std::span<const std::byte> file, std::span<const scan_pla
                        rng& random, const make_tensor& tensor, const make_later& later) {
   view_ = image_view{reader_.open(file, options_.max_pixels, places)};
   is_read_ = false;
-  for (const auto& step : chain_.steps)
+  auto steps = std::span{chain_.steps};
+  std::optional<color_jitter_factors> jitter;
+  const auto* last = steps.empty() ? nullptr : std::get_if<color_jitter_ranges>(&steps.back());
+  if (later && last) // which may be done later, too
+    steps = steps.first(steps.size() - 1);
+  for (const auto& step : steps)
     std::visit([&](const auto& x) { apply(x, random); }, step);
-  check_size();
+  if (later && last)
+    jitter = draw_color_jitter(*last, random);
+  check_size(view_.size(), options_.max_pixels);
   const auto [width, height] = view_.size();
   auto* to = tensor(chain_.form.layout == image_layout::nchw ? shape{3, height, width}
                                                              : shape{height, width, 3});
-  if (leave(file, places, random, later))
+  if (leave(file, places, jitter, random, later))
     return;
+  if (jitter)
+    adjust(*jitter);
   if (is_read_)
     write(to);
   else
@@ -54,11 +70,16 @@ void image_maker::make(std::span<const std::byte> file, std::span<const scan_pla
 }
 
 bool image_maker::leave(std::span<const std::byte> file, std::span<const scan_place> places,
-                        rng& random, const make_later& later) {
+                        const std::optional<color_jitter_factors>& jitter, rng& random,
+                        const make_later& later) {
   if (!later)
     return false;
-  late_image x{
-      .maker = this, .file = file, .places = places, .plan = view_.plan(), .form = chain_.form};
+  late_image x{.maker = this,
+               .file = file,
+               .places = places,
+               .plan = view_.plan(),
+               .form = chain_.form,
+               .jitter = jitter};
   if (options_.exact)
     x.why = cpu_reason::exact;
   else if (is_read_)
@@ -78,7 +99,15 @@ bool image_maker::leave(std::span<const std::byte> file, std::span<const scan_pl
 
 void image_maker::make_now(const late_image& x, std::byte* to) {
   reader_.open(x.file, options_.max_pixels);
-  reader_.make(x.plan, x.form, to);
+  if (x.jitter) {
+    replace(x.size(), [&](const float_image& pixels) {
+      reader_.make(x.plan, float_planes, reinterpret_cast<std::byte*>(pixels.data));
+    });
+    adjust(*x.jitter);
+    write(to);
+  } else {
+    reader_.make(x.plan, x.form, to);
+  }
   if (x.erased)
     erase(x.erased->part, x.size(), to, nullptr);
 }
@@ -116,9 +145,12 @@ void image_maker::apply(const padding& x, rng&) {
 }
 
 void image_maker::apply(const color_jitter_ranges& x, rng& random) {
-  const auto factors = draw_color_jitter(x, random);
+  adjust(draw_color_jitter(x, random));
+}
+
+void image_maker::adjust(const color_jitter_factors& by) {
   realize();
-  adjust_color(floats(), factors);
+  adjust_color(floats(), by);
 }
 
 // -- pixels in between
@@ -144,18 +176,10 @@ void image_maker::replace(const image_size& size,
   view_ = image_view{size};
 }
 
-/// A resize may make a huge image of a small one.
-void image_maker::check_size() const {
-  const auto size = view_.size();
-  if (size.width * size.height > options_.max_pixels)
-    throw bad_sample(cause::too_large,
-                     "image: " + text_of(size) + ", limit " + std::to_string(options_.max_pixels));
-}
-
 void image_maker::realize() {
   if (is_read_ && view_.is_untouched())
     return;
-  check_size();
+  check_size(view_.size(), options_.max_pixels);
   const bool was_read = is_read_;
   replace(view_.size(), [&](const float_image& to) {
     if (was_read)

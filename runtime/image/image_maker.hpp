@@ -50,9 +50,9 @@ private:
   void apply(const flip_step& x, rng& random);
   void apply(const padding& x, rng& random);
   void apply(const color_jitter_ranges& x, rng& random);
+  void adjust(const color_jitter_factors& by);
 
   void read(const tensor_form& form, std::byte* to);
-  void check_size() const;
   /// Makes the view's pixels, so that steps can change them.
   void realize();
   /// Does what a resize after a resize needs.
@@ -61,7 +61,8 @@ private:
   float_image floats() noexcept;
   void write(std::byte* to);
   void erase(const pixel_rect& part, const image_size& of, std::byte* to, rng* noise) const;
-  bool leave(std::span<const std::byte> file, std::span<const scan_place> places, rng& random,
+  bool leave(std::span<const std::byte> file, std::span<const scan_place> places,
+             const std::optional<color_jitter_factors>& jitter, rng& random,
              const make_later& later);
 
   image_chain chain_;

@@ -22,8 +22,8 @@ inline bool makes_image(std::string_view map) noexcept {
   return map.find("_image@") != std::string_view::npos;
 }
 
-/// An image whose random decisions are made, and whose pixels are not: those of `plan`, as the form
-/// says, with a part of them replaced.
+/// An image whose random decisions are made, and whose pixels are not: those of `plan`, with
+/// colours adjusted, as the form says, and with a part of them replaced.
 struct late_image {
   /// Makes them in this thread: image_maker::make_now().
   image_maker* maker = nullptr;
@@ -41,6 +41,7 @@ struct late_image {
 
   resize_plan plan = {};
   tensor_form form = {};
+  std::optional<color_jitter_factors> jitter = {};
   std::optional<erased_part> erased = {};
 
   image_size size() const noexcept { return {plan.window.width, plan.window.height}; }

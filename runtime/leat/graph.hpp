@@ -58,7 +58,11 @@ struct LEAT_API plan_graph {
   std::vector<std::string> of_unknown_size() const;
 };
 
-/// Opens the data, but reads no sample. Throws everything that is wrong with the pipeline.
-LEAT_API plan_graph graph_of(const pipeline& x);
+/// Opens the data, but reads no sample. `device`, `decoder`: as a loader takes them
+/// (loader_options); maps that make images then say where they are decoded, and if that is not on
+/// the device, why. Throws everything that is wrong with the pipeline; `errc::device` if a device
+/// has to decode, and cannot.
+LEAT_API plan_graph graph_of(const pipeline& x, const std::string& device = "cpu",
+                             const std::string& decoder = "auto");
 
 } // namespace leat

@@ -1,5 +1,9 @@
 #include "runtime/base/text.hpp"
 #include "runtime/base/wire_format.hpp"
+#include "runtime/device/cuda/cuda_device.hpp"
+#include "runtime/device/device_jpegs.hpp"
+#include "runtime/device/device_name.hpp"
+#include "runtime/image/late_image.hpp"
 #include "runtime/order/indexed_planner.hpp"
 #include "runtime/order/lane_limit.hpp"
 #include "runtime/order/sample_graph.hpp"
@@ -157,6 +161,29 @@ private:
   std::vector<plan_round> rounds_;
 };
 
+/// Where images are decoded whose batches go to a device, to follow the map's name; empty without
+/// a device.
+std::string decoding_place(const std::string& device, const std::string& decoder) {
+  const auto gpu = parse_device(device, "device").gpu;
+  if (!gpu)
+    return "";
+  if (decoder == "cpu")
+    return ", on the processors";
+  try {
+    const auto calls = open_cuda(*gpu);
+    calls->kernels();
+    const auto place = "on cuda:" + std::to_string(*gpu);
+    if (decoder != "nvjpeg")
+      return ", of JPEGs with a row index " + place;
+    (void)calls->open_jpegs();
+    return ", of JPEGs by nvJPEG " + place;
+  } catch (const error& problem) {
+    if (decoder == "device" || decoder == "nvjpeg")
+      throw;
+    return ", on the processors: " + std::string{problem.what()};
+  }
+}
+
 } // namespace
 
 std::uint64_t plan_graph::lane_bytes() const noexcept {
@@ -178,7 +205,7 @@ std::vector<std::string> plan_graph::of_unknown_size() const {
   return calls;
 }
 
-plan_graph graph_of(const pipeline& x) {
+plan_graph graph_of(const pipeline& x, const std::string& device, const std::string& decoder) {
   const auto [shape, samples] = plan_epochs(x);
   plan_graph graph{.batch = short_call(x.root()), .epoch = facts_of(shape)};
   graph.rounds = graph_builder{*samples, shape.lanes}.build(*x.root().inputs.front());
@@ -186,6 +213,11 @@ plan_graph graph_of(const pipeline& x) {
     if (!feed->has_journal())
       graph.unkept.push_back(feed->name());
   graph.lane_limit = lane_limit(x.root());
+  const auto place = decoding_place(device, decoder);
+  for (auto& round : graph.rounds)
+    for (auto& work : round.function)
+      if (makes_image(work))
+        work += place;
   return graph;
 }
 

@@ -70,6 +70,17 @@ TEST_CASE("device_decoding: every type and layout of pixels, with hashes of what
     }
 }
 
+TEST_CASE("device_decoding: colours are adjusted and parts erased there, and noise is not") {
+  for (const bool has_noise : {false, true})
+    for (const bool is_last : {false, true}) {
+      CAPTURE(has_noise, is_last);
+      loader here{adjusted_images(has_noise, is_last), decoding_options("none", 2)};
+      loader there{adjusted_images(has_noise, is_last), decoding_options("device", 2)};
+      CHECK(batches_of(there) == batches_of(here));
+      CHECK((there.stats().device->decoder->images > 40) == (is_last && !has_noise));
+    }
+}
+
 TEST_CASE("device_decoding: a later map that reads pixels has them, and so has the batch") {
   for (const std::size_t workers : {0, 2}) {
     const auto data = images({.reads_pixels = true});

@@ -91,6 +91,10 @@ TEST_CASE("nvjpeg_decoding: every type and layout of pixels, parts erased, later
       compare({.image = {.size = 40, .type = type, .layout = layout}}, true);
     }
   compare({.reads_pixels = true}, false);
+  loader here{adjusted_images(false, true), decoding_options("none", 2)};
+  loader there{adjusted_images(false, true), decoding_options("nvjpeg", 2)};
+  CHECK(batches_of(there) == batches_of(here));
+  CHECK(there.stats().device->decoder->images > 60);
 }
 
 TEST_CASE("nvjpeg_decoding: workers that die, and a loader that ends early, leave nothing behind") {

@@ -71,8 +71,11 @@ def test_pixels_by_nvjpeg_that_is_made_up_are_its_own(driver: made_up_driver.Dri
 def test_what_is_decoded_there_is_not_on_the_host(driver: made_up_driver.Driver, shards: str) -> None:
     batch = next(leat.Loader(images(shards), device="cuda"))
     assert batch.is_on_device("image")
-    with pytest.raises(leat.Error, match="decoder"):
+    with pytest.raises(leat.WrongField, match="decoder"):
         batch["image"]
+    assert batch.field("image") == {"dtype": "f32", "shape": (8, 3, 48, 48), "is_ragged": False}
+    assert "image f32[8, 3, 48, 48]" in repr(batch)
+    assert "8 &times; 3 &times; 48" in batch._repr_html_()
     assert batch["label"].shape == (8,)
     batch = next(leat.Loader(images(shards), device="cuda", decoder="cpu"))
     assert (contents(batch.on_device("image")) == batch["image"]).all()
@@ -82,12 +85,11 @@ def test_maps_of_python_that_read_pixels_have_them(driver: made_up_driver.Driver
     def mean(sample: leat.Sample) -> None:
         sample["mean"] = float(np.asarray(sample["image"]).mean())
 
+    names = ["image", "mean"]
+
     def read(decoder: dict[str, Any]) -> list[Any]:
         loader = leat.Loader(
-            leat.tar_shards(shards)
-            .map(leat.train_image("jpg", size=48))
-            .map("mean@1", mean)
-            .batch(8, fields=["image", "mean"]),
+            leat.tar_shards(shards).map(leat.train_image("jpg", size=48)).map("mean@1", mean).batch(8, fields=names),
             workers=1,
             **decoder,
         )

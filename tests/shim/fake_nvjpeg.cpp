@@ -139,8 +139,7 @@ bool read_planes(reader& x, unsigned char* to, unsigned char* (&planes)[4]) {
     }
     jpeg_read_raw_data(&x.info, all, down);
   }
-  jpeg_finish_decompress(&x.info);
-  return x.errors.num_warnings == 0;
+  return x.errors.num_warnings == 0; // what describes the planes ends with jpeg_finish_decompress()
 }
 
 int code(const char* word) {

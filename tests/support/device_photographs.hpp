@@ -54,6 +54,8 @@ public:
             at != std::string::npos)
           for (const std::size_t beyond : {5'003, 5'507, 6'011}) // of the header
             bytes[at + beyond] = static_cast<char>(bytes[at + beyond] ^ 0x55);
+      if (const auto at = bytes.find("image141.jpg"); at != std::string::npos)
+        bytes.replace(at + 4'500, 2, "\xFF\xD9"); // ends in the middle of its scan
       write_content(path, bytes);
       std::filesystem::last_write_time(path, time);
     }
@@ -98,6 +100,8 @@ private:
       torn.resize(torn.size() / 3);
       return torn;
     }
+    case 11:
+      return jpeg({.rgb = true});
     default:
       return jpeg({});
     }
@@ -133,6 +137,22 @@ inline pipeline images(const chosen_images& x = {}) {
         s.set("first", 0.0);
     });
   return all.batch(8, {.end = epoch_end::mask});
+}
+
+/// `is_last`: colours are adjusted after all other steps before the tensor.
+inline pipeline adjusted_images(bool has_noise, bool is_last) {
+  std::vector<image_transform> steps{
+      random_resized_crop({48, 56}), color_jitter(0.4, 0.3, 0.5, 0.1), random_horizontal_flip(0.5),
+      normalize({0.5, 0.4, 0.3}, {0.2, 0.3, 0.4}),
+      random_erasing({.p = 0.7, .value = {1, 2, 3}, .noise = has_noise})};
+  if (is_last)
+    std::swap(steps[1], steps[2]);
+  return indexed_photographs()
+      .source()
+      .shuffle({.seed = 2})
+      .map(decode_image("jpg", steps))
+      .map("note@1", [](sample& s, context&) { s.set("note", s.id()); })
+      .batch(8, {.end = epoch_end::mask});
 }
 
 /// All that a trainer can see of a batch, with its pixels as they lie on the device.

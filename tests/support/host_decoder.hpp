@@ -74,7 +74,8 @@ public:
 
   /// Whether it is the device's. `name` is shown if its pixels differ.
   bool add(const surveyed_file& from, const resize_plan& what, const tensor_form& form,
-           std::string name, const erased_part* erased = nullptr) {
+           std::string name, const erased_part* erased = nullptr,
+           const color_jitter_factors* jitter = nullptr) {
     planes_.open(from.file, no_limit);
     const auto frame = planes_.scale(dct_scale_for(what));
     if (from.by_work.empty())
@@ -88,6 +89,7 @@ public:
                   .places = from.by_work.empty() ? converted_ : from.by_work,
                   .plan = &what,
                   .form = &form,
+                  .jitter = jitter,
                   .erased = erased,
                   .pixels = next_place(element)};
     auto answer = group_.add(x);
@@ -100,7 +102,7 @@ public:
       ++counts_.refused[static_cast<std::size_t>(group_.why())];
       return false;
     }
-    images_.push_back({std::move(name), x.pixels, bytes, make(from, what, form, bytes)});
+    images_.push_back({std::move(name), x.pixels, bytes, make(from, what, form, jitter, bytes)});
     if (erased && images_.back().wanted)
       erase(*erased, what, form, images_.back().wanted->data());
     end_ = static_cast<std::size_t>(x.pixels - pixels_.data()) + bytes;
@@ -158,15 +160,34 @@ private:
   }
 
   std::optional<std::vector<std::byte>> make(const surveyed_file& from, const resize_plan& what,
-                                             const tensor_form& form, std::size_t bytes) {
+                                             const tensor_form& form,
+                                             const color_jitter_factors* jitter,
+                                             std::size_t bytes) {
     std::vector<std::byte> pixels(bytes);
     try {
       reader_.open(from.file, no_limit, from.places);
-      reader_.make(what, form, pixels.data());
+      if (jitter)
+        make_adjusted(what, form, *jitter, pixels.data());
+      else
+        reader_.make(what, form, pixels.data());
     } catch (const bad_sample&) {
       return std::nullopt;
     }
     return pixels;
+  }
+
+  /// As image_maker does it.
+  void make_adjusted(const resize_plan& what, const tensor_form& form,
+                     const color_jitter_factors& jitter, std::byte* to) {
+    const auto [width, height] = std::pair{what.window.width, what.window.height};
+    std::vector<float> floats(3 * width * height);
+    reader_.make(what, {}, reinterpret_cast<std::byte*>(floats.data()));
+    const float_image image{floats.data(), width, height};
+    adjust_color(image, jitter);
+    for (std::size_t c = 0; c < 3; ++c)
+      for (std::size_t i = 0; i < width * height; ++i)
+        put_element(form, 255.0 * static_cast<double>(image.plane(c)[i]), c,
+                    form.layout == image_layout::nchw ? c * width * height + i : 3 * i + c, to);
   }
 
   static void erase(const erased_part& x, const resize_plan& what, const tensor_form& form,

@@ -1,5 +1,6 @@
 #include "tests/support/run_on_host.hpp"
 
+#include "runtime/image/device/colour_steps.hpp"
 #include "runtime/image/device/kernel_bodies.hpp"
 #include "runtime/image/device/stuffing.hpp"
 
@@ -54,6 +55,18 @@ void unstuff(const device_group& x) {
     x.bits[i] = remove_stuffing(x.stretches[i], x.bytes, x.words, warp);
 }
 
+void make_grays(const device_group& x) {
+  for (std::uint32_t t = 0; t < x.num_gray_tiles; ++t) {
+    const auto number = x.gray_tiles[t].image;
+    const auto& image = x.images[number];
+    const auto pixels = image.pixels.width * image.pixels.height;
+    double sums[gray_lanes]{};
+    for (std::uint32_t i = 0; i < pixels; ++i)
+      sums[i % gray_lanes] += static_cast<double>(gray_before_contrast(x, image, i));
+    x.grays[number] = mean_gray_of(sums, pixels);
+  }
+}
+
 } // namespace
 
 void run_on_host(kernel which, const device_group& x) {
@@ -82,6 +95,12 @@ void run_on_host(kernel which, const device_group& x) {
     return run_threads(
         x.num_pixel_tiles, device_tiles::pixel_threads,
         [&](auto block, auto thread) { write_pixels(x, x.pixel_tiles[block], thread); });
+  case kernel::grays:
+    return make_grays(x);
+  case kernel::colours:
+    return run_threads(x.num_colour_tiles, device_tiles::colours, [&](auto block, auto thread) {
+      adjust_pixel(x, x.colour_tiles[block], thread);
+    });
   }
 }
 

@@ -7,6 +7,9 @@
 
 namespace leat {
 
+// Places are numbers of 32 bits, which is what a device computes with: a group has 4 GiB at most.
+// NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result)
+
 // Coefficients of one block to its samples: what leat::inverse_dct does, with its wrapping and
 // saturating. Sources: see there.
 
@@ -262,5 +265,7 @@ LEAT_ON_BOTH inline bool transform_block(const device_component& component, std:
          : each == 4 ? bt::block_to_4(x, to, stride)
                      : bt::block_to_2(x, to, stride);
 }
+
+// NOLINTEND(bugprone-implicit-widening-of-multiplication-result)
 
 } // namespace leat

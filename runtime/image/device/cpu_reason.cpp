@@ -19,7 +19,7 @@ std::string_view to_string(cpu_reason x) noexcept {
   case cpu_reason::too_large:
     return "too large for a group";
   case cpu_reason::steps:
-    return "padding, colour jitter or a second resize";
+    return "padding, a second resize, or steps after colour jitter";
   case cpu_reason::exact:
     return "exact";
   case cpu_reason::noise:

@@ -22,7 +22,7 @@ enum class cpu_reason : std::uint8_t {
   no_places,
   /// It does not fit the room of a whole group.
   too_large,
-  /// Steps between decoding and the tensor: padding, colour jitter, a second resize.
+  /// Steps between decoding and the tensor: padding, a second resize, others after colour jitter.
   steps,
   /// Its transform is `exact`.
   exact,

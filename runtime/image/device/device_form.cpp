@@ -145,7 +145,7 @@ public:
     x.spans = small(takes_.spans);
     takes_.weights += round_up(taps * x.outputs, 8);
     takes_.spans += x.outputs;
-    takes_.axis_tiles += pieces_of(x.outputs, device_tiles::axis);
+    takes_.tiles.axis += pieces_of(x.outputs, device_tiles::axis);
     to_.axes[end_] = x;
     ranges_[end_ - first_] = needed_by(x);
     return {end_++, ranges_[i - first_]};
@@ -229,11 +229,11 @@ void plan_planes(const jpeg_frame& frame, const needed_part& part, planes_by by,
     x.first_narrowed = small(takes.narrowed);
     takes.samples += round_up(columns * rows * from.samples * from.samples, 16);
     takes.narrowed += num_rows * to.pixels.stride;
-    takes.row_tiles += (num_rows + device_tiles::rows - 1) / device_tiles::rows * pieces;
+    takes.tiles.row += (num_rows + device_tiles::rows - 1) / device_tiles::rows * pieces;
     if (by != planes_by::kernels)
       continue;
     takes.blocks += columns * rows;
-    takes.block_tiles += (columns * rows + device_tiles::blocks - 1) / device_tiles::blocks;
+    takes.tiles.block += (columns * rows + device_tiles::blocks - 1) / device_tiles::blocks;
     std::memcpy(x.quantisation, from.quantisation, sizeof x.quantisation);
   }
 }
@@ -264,10 +264,9 @@ device_colours colours_of(const jpeg_frame& frame) {
   }
 }
 
-void plan_pixels(const group_image& from, device_pixels& to, group_room& takes) {
+device_pixels pixels_of(const group_image& from, const tensor_form& form) {
   const auto& window = from.plan->window;
-  const auto& form = *from.form;
-  to.to = from.pixels;
+  device_pixels to{};
   to.width = small(window.width);
   to.height = small(window.height);
   to.stride = small(round_up(window.width, 4));
@@ -278,17 +277,77 @@ void plan_pixels(const group_image& from, device_pixels& to, group_room& takes) 
   for (std::size_t c = 0; c < 3; ++c) {
     to.scale[c] = 1 / (255 * one * form.std[c]);
     to.offset[c] = -form.mean[c] / form.std[c];
-    to.erased[c] = 0;
   }
-  const auto erased = from.erased != nullptr ? from.erased->part : pixel_rect{};
+  return to;
+}
+
+/// The image's tensor.
+device_pixels tensor_of(const group_image& from) {
+  auto to = pixels_of(from, *from.form);
+  to.to = from.pixels;
+  if (from.erased == nullptr)
+    return to;
+  const auto& erased = from.erased->part;
   to.erased_x = small(erased.x);
   to.erased_y = small(erased.y);
   to.erased_width = small(erased.width);
   to.erased_height = small(erased.height);
-  for (std::size_t c = 0; c < 3 && from.erased != nullptr; ++c)
-    put_float(form.type, from.erased->values[c], 0, reinterpret_cast<std::byte*>(&to.erased[c]));
-  takes.pixel_tiles += std::size_t{pieces_of(to.width, device_tiles::columns)}
-                       * pieces_of(to.height, device_tiles::pixel_rows);
+  for (std::size_t c = 0; c < 3; ++c)
+    put_float(from.form->type, from.erased->values[c], 0,
+              reinterpret_cast<std::byte*>(&to.erased[c]));
+  return to;
+}
+
+void add_step(device_adjustment what, const std::optional<double>& factor, device_jitter& to) {
+  if (!factor)
+    return;
+  if (what == device_adjustment::contrast)
+    to.contrast = to.num_steps;
+  to.steps[to.num_steps] = what;
+  to.shares[to.num_steps] =
+      static_cast<float>(what == device_adjustment::hue ? 6 * *factor : *factor);
+  to.rests[to.num_steps] = static_cast<float>(1 - *factor);
+  ++to.num_steps;
+}
+
+constexpr std::uint32_t no_contrast = 4; // steps
+
+void plan_jitter(const group_image& from, device_jitter& to, group_room& takes) {
+  to.is_used = 1;
+  to.pixels = tensor_of(from);
+  to.contrast = no_contrast;
+  for (const auto what : from.jitter->order)
+    switch (what) {
+    case color_adjustment::brightness:
+      add_step(device_adjustment::brightness, from.jitter->brightness, to);
+      break;
+    case color_adjustment::contrast:
+      add_step(device_adjustment::contrast, from.jitter->contrast, to);
+      break;
+    case color_adjustment::saturation:
+      add_step(device_adjustment::saturation, from.jitter->saturation, to);
+      break;
+    case color_adjustment::hue:
+      add_step(device_adjustment::hue, from.jitter->hue, to);
+      break;
+    }
+  for (std::size_t c = 0; c < 3; ++c) {
+    to.mean[c] = from.form->mean[c];
+    to.deviation[c] = from.form->std[c];
+  }
+  const auto pixels = std::size_t{to.pixels.width} * to.pixels.height;
+  takes.floats += round_up(3 * pixels, 4);
+  takes.tiles.gray += to.contrast != no_contrast ? 1 : 0;
+  takes.tiles.colour += (pixels + device_tiles::colours - 1) / device_tiles::colours;
+}
+
+void plan_pixels(const group_image& from, device_image& to, group_room& takes) {
+  if (from.jitter != nullptr)
+    plan_jitter(from, to.jitter, takes);
+  // Floats from 0 to 1, in planes, or the tensor.
+  to.pixels = from.jitter != nullptr ? pixels_of(from, {}) : tensor_of(from);
+  takes.tiles.pixel += std::size_t{pieces_of(to.pixels.width, device_tiles::columns)}
+                       * pieces_of(to.pixels.height, device_tiles::pixel_rows);
 }
 
 std::optional<cpu_reason> why_not_by_kernels(const jpeg_frame& frame, device_image& to) {
@@ -322,7 +381,7 @@ std::optional<cpu_reason> describe(const group_image& from, planes_by by, device
     return reason;
   to.num_components = small(frame.num_components);
   takes.images = 1;
-  plan_pixels(from, to.pixels, takes);
+  plan_pixels(from, to, takes);
   const auto part = plan_axes(from, to, takes);
   plan_planes(frame, by == planes_by::kernels ? part : whole(frame, part), by, to, takes);
   return std::nullopt;
@@ -339,6 +398,7 @@ void shift(device_image& x, const group_room& before) noexcept {
     axis.weights += small(before.weights);
     axis.spans += small(before.spans);
   }
+  x.jitter.first_float += small(before.floats);
 }
 
 } // namespace leat

@@ -93,6 +93,27 @@ struct device_pixels {
   std::uint32_t erased[3];
 };
 
+enum class device_adjustment : std::uint32_t { brightness, contrast, saturation, hue };
+
+/// Colours that are adjusted between the floats that `device_pixels` makes and the tensor:
+/// leat::adjust_color.
+struct device_jitter {
+  /// Whether there are such floats at all; then their first one.
+  std::uint32_t is_used;
+  std::uint32_t first_float;
+  std::uint32_t num_steps;
+  /// Before so many steps the mean gray is needed; num_steps: never.
+  std::uint32_t contrast;
+  device_adjustment steps[4];
+  /// Of a value, or of a turn; and of what is added to it.
+  float shares[4];
+  float rests[4];
+  double mean[3];
+  double deviation[3];
+  /// The tensor.
+  device_pixels pixels;
+};
+
 struct device_image {
   static constexpr std::uint32_t most_components = 3;
   static constexpr std::uint32_t most_axes = 2 * most_components;
@@ -109,6 +130,7 @@ struct device_image {
   /// DC 0, DC 1, AC 0, AC 1.
   device_huffman codes[4];
   device_pixels pixels;
+  device_jitter jitter;
 };
 
 /// MCUs of one row that a thread decodes.
@@ -163,6 +185,9 @@ struct device_group {
   const device_tile* block_tiles;
   const device_tile* row_tiles;
   const device_tile* pixel_tiles;
+  /// Images whose mean gray is needed.
+  const device_tile* gray_tiles;
+  const device_tile* colour_tiles;
   // Made by kernels.
   std::uint32_t* told;
   device_tables* tables;
@@ -173,6 +198,10 @@ struct device_group {
   std::int16_t* coefficients;
   std::uint8_t* samples;
   std::int16_t* narrowed;
+  /// Planes of R, G, B from 0 to 1.
+  float* floats;
+  /// Mean grays.
+  float* grays;
 
   std::uint32_t num_images;
   std::uint32_t num_stretches;
@@ -180,6 +209,8 @@ struct device_group {
   std::uint32_t num_block_tiles;
   std::uint32_t num_row_tiles;
   std::uint32_t num_pixel_tiles;
+  std::uint32_t num_gray_tiles;
+  std::uint32_t num_colour_tiles;
   std::uint32_t num_blocks;
 };
 
@@ -202,6 +233,9 @@ struct device_tiles {
   static constexpr std::uint32_t pixels = 4;
   static constexpr std::uint32_t pixel_rows = 4;
   static constexpr std::uint32_t pixel_threads = columns / pixels * pixel_rows;
+  static constexpr std::uint32_t grays = 256;
+  /// Pixels whose colours are adjusted, a thread each.
+  static constexpr std::uint32_t colours = 256;
 };
 
 /// What `device_group::told` says of an image, as bits.

@@ -3,6 +3,7 @@
 #include "runtime/image/device/cpu_reason.hpp"
 #include "runtime/image/jpeg/jpeg_frame.hpp"
 #include "runtime/image/jpeg/scan_decoder.hpp"
+#include "runtime/image/pixels/color_jitter.hpp"
 
 #include <leat/resize_plan.hpp>
 #include <leat/tensor_form.hpp>
@@ -37,6 +38,9 @@ struct group_image {
   std::span<const work_place> places;
   const resize_plan* plan = nullptr;
   const tensor_form* form = nullptr;
+  /// How colours are adjusted once pixels are made, as leat::adjust_color does it between floats
+  /// and the tensor. Null: pixels become elements at once.
+  const color_jitter_factors* jitter = nullptr;
   /// Null: none.
   const erased_part* erased = nullptr;
   /// Where the pixels go: an address of the device, aligned for an element.

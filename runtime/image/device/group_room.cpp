@@ -26,20 +26,28 @@ private:
 
 } // namespace
 
+group_room::tile_counts& group_room::tile_counts::operator+=(const tile_counts& x) noexcept {
+  axis += x.axis;
+  block += x.block;
+  row += x.row;
+  pixel += x.pixel;
+  gray += x.gray;
+  colour += x.colour;
+  return *this;
+}
+
 group_room& group_room::operator+=(const group_room& x) noexcept {
   bytes += x.bytes;
   images += x.images;
   stretches += x.stretches;
-  axis_tiles += x.axis_tiles;
-  block_tiles += x.block_tiles;
-  row_tiles += x.row_tiles;
-  pixel_tiles += x.pixel_tiles;
+  tiles += x.tiles;
   words += x.words;
   spans += x.spans;
   weights += x.weights;
   blocks += x.blocks;
   samples += x.samples;
   narrowed += x.narrowed;
+  floats += x.floats;
   return *this;
 }
 
@@ -49,10 +57,12 @@ group_room::copied_places group_room::copied() const noexcept {
   copied_places x{};
   x.images = places.take(images * sizeof(device_image));
   x.stretches = places.take(stretches * sizeof(device_stretch));
-  x.axis_tiles = places.take(axis_tiles * sizeof(device_tile));
-  x.block_tiles = places.take(block_tiles * sizeof(device_tile));
-  x.row_tiles = places.take(row_tiles * sizeof(device_tile));
-  x.pixel_tiles = places.take(pixel_tiles * sizeof(device_tile));
+  x.axis_tiles = places.take(tiles.axis * sizeof(device_tile));
+  x.block_tiles = places.take(tiles.block * sizeof(device_tile));
+  x.row_tiles = places.take(tiles.row * sizeof(device_tile));
+  x.pixel_tiles = places.take(tiles.pixel * sizeof(device_tile));
+  x.gray_tiles = places.take(tiles.gray * sizeof(device_tile));
+  x.colour_tiles = places.take(tiles.colour * sizeof(device_tile));
   x.end = places.end();
   return x;
 }
@@ -62,11 +72,13 @@ group_room::made_places group_room::made() const noexcept {
   made_places x{};
   x.samples = places.take(samples); // first, so that they may be written before all is known
   x.told = places.take(images * sizeof(std::uint32_t));
+  x.grays = places.take(images * sizeof(float));
   x.tables = places.take(images * sizeof(device_tables));
   x.bits = places.take(stretches * sizeof(device_bits));
   x.words = places.take((words + words_overrun) * sizeof(std::uint32_t));
   x.spans = places.take(spans * sizeof(device_span));
   x.weights = places.take(weights * sizeof(std::int16_t));
+  x.floats = places.take(floats * sizeof(float));
   x.coefficients =
       places.take(std::max(blocks * 64 * sizeof(std::int16_t), narrowed * sizeof(std::int16_t)));
   x.end = places.end();

@@ -41,15 +41,19 @@ void image_group::clear() {
   used_ = {};
   images_.clear();
   stretches_.clear();
-  axis_tiles_.clear();
-  block_tiles_.clear();
-  row_tiles_.clear();
-  pixel_tiles_.clear();
+  for (auto* tiles :
+       {&tiles_.axis, &tiles_.block, &tiles_.row, &tiles_.pixel, &tiles_.gray, &tiles_.colour})
+    tiles->clear();
 }
 
 bool image_group::fits(const group_room& x) const noexcept {
   return x.images <= std::numeric_limits<std::uint16_t>::max() && x.copied().end <= staging_.size()
          && x.made().end <= scratch_;
+}
+
+void image_group::withdraw(std::size_t number) {
+  auto& x = images_[number];
+  (x.jitter.is_used != 0 ? x.jitter.pixels : x.pixels).to = nullptr;
 }
 
 image_group::added image_group::add(const group_image& x) {
@@ -177,16 +181,22 @@ bool image_group::plan_row(const group_image& from, const device_image& image, s
 void image_group::add_tiles(const device_image& image) {
   const auto number = images_.size() - 1;
   for (std::uint32_t a = 0; a < device_image::most_axes; ++a)
-    add_numbers(number, a, pieces_of(image.axes[a].outputs, device_tiles::axis), axis_tiles_);
-  const auto pieces = pieces_of(image.pixels.width, device_tiles::columns);
+    add_numbers(number, a, pieces_of(image.axes[a].outputs, device_tiles::axis), tiles_.axis);
+  const std::size_t pieces = pieces_of(image.pixels.width, device_tiles::columns);
   for (std::uint32_t c = 0; c < image.num_components; ++c) {
     const auto& x = image.components[c];
     if (by_ == planes_by::kernels)
-      add_numbers(number, c, pieces_of(x.columns * x.rows, device_tiles::blocks), block_tiles_);
-    add_numbers(number, c, pieces_of(x.num_rows, device_tiles::rows) * pieces, row_tiles_);
+      add_numbers(number, c, pieces_of(x.columns * x.rows, device_tiles::blocks), tiles_.block);
+    add_numbers(number, c, pieces_of(x.num_rows, device_tiles::rows) * pieces, tiles_.row);
   }
   add_numbers(number, 0, pieces_of(image.pixels.height, device_tiles::pixel_rows) * pieces,
-              pixel_tiles_);
+              tiles_.pixel);
+  if (image.jitter.is_used == 0)
+    return;
+  if (image.jitter.contrast < image.jitter.num_steps)
+    add_numbers(number, 0, 1, tiles_.gray);
+  add_numbers(number, 0, pieces_of(image.pixels.width * image.pixels.height, device_tiles::colours),
+              tiles_.colour);
 }
 
 device_group image_group::seal(const std::byte* device_staging, std::byte* device_scratch) {
@@ -195,14 +205,19 @@ device_group image_group::seal(const std::byte* device_staging, std::byte* devic
   auto made_at = [&]<class T>(T*& to, std::size_t at) {
     to = reinterpret_cast<T*>(device_scratch + at);
   };
+  for (auto& image : images_)
+    if (image.jitter.is_used != 0)
+      image.pixels.to = device_scratch + made.floats + image.jitter.first_float * sizeof(float);
   device_group x{};
   x.bytes = reinterpret_cast<const std::uint8_t*>(device_staging);
   x.images = write_to(staging_, from.images, images_, device_staging);
   x.stretches = write_to(staging_, from.stretches, stretches_, device_staging);
-  x.axis_tiles = write_to(staging_, from.axis_tiles, axis_tiles_, device_staging);
-  x.block_tiles = write_to(staging_, from.block_tiles, block_tiles_, device_staging);
-  x.row_tiles = write_to(staging_, from.row_tiles, row_tiles_, device_staging);
-  x.pixel_tiles = write_to(staging_, from.pixel_tiles, pixel_tiles_, device_staging);
+  x.axis_tiles = write_to(staging_, from.axis_tiles, tiles_.axis, device_staging);
+  x.block_tiles = write_to(staging_, from.block_tiles, tiles_.block, device_staging);
+  x.row_tiles = write_to(staging_, from.row_tiles, tiles_.row, device_staging);
+  x.pixel_tiles = write_to(staging_, from.pixel_tiles, tiles_.pixel, device_staging);
+  x.gray_tiles = write_to(staging_, from.gray_tiles, tiles_.gray, device_staging);
+  x.colour_tiles = write_to(staging_, from.colour_tiles, tiles_.colour, device_staging);
   made_at(x.told, made.told);
   made_at(x.tables, made.tables);
   made_at(x.bits, made.bits);
@@ -212,12 +227,16 @@ device_group image_group::seal(const std::byte* device_staging, std::byte* devic
   made_at(x.coefficients, made.coefficients);
   made_at(x.samples, made.samples);
   made_at(x.narrowed, made.coefficients);
+  made_at(x.floats, made.floats);
+  made_at(x.grays, made.grays);
   x.num_images = static_cast<std::uint32_t>(images_.size());
   x.num_stretches = static_cast<std::uint32_t>(stretches_.size());
-  x.num_axis_tiles = static_cast<std::uint32_t>(axis_tiles_.size());
-  x.num_block_tiles = static_cast<std::uint32_t>(block_tiles_.size());
-  x.num_row_tiles = static_cast<std::uint32_t>(row_tiles_.size());
-  x.num_pixel_tiles = static_cast<std::uint32_t>(pixel_tiles_.size());
+  x.num_axis_tiles = static_cast<std::uint32_t>(tiles_.axis.size());
+  x.num_block_tiles = static_cast<std::uint32_t>(tiles_.block.size());
+  x.num_row_tiles = static_cast<std::uint32_t>(tiles_.row.size());
+  x.num_pixel_tiles = static_cast<std::uint32_t>(tiles_.pixel.size());
+  x.num_gray_tiles = static_cast<std::uint32_t>(tiles_.gray.size());
+  x.num_colour_tiles = static_cast<std::uint32_t>(tiles_.colour.size());
   x.num_blocks = static_cast<std::uint32_t>(used_.blocks);
   return x;
 }

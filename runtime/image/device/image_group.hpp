@@ -33,7 +33,7 @@ public:
   cpu_reason why() const noexcept { return why_; }
 
   /// Has nothing written for an image: the processor makes it after all.
-  void withdraw(std::size_t number) { images_[number].pixels.to = nullptr; }
+  void withdraw(std::size_t number);
 
   /// The image that was added last. The planes of its components begin at `first_sample` in
   /// `scratch`, where others may write them before the kernels run.
@@ -70,10 +70,9 @@ private:
   group_room used_;
   std::vector<device_image> images_;
   std::vector<device_stretch> stretches_;
-  std::vector<device_tile> axis_tiles_;
-  std::vector<device_tile> block_tiles_;
-  std::vector<device_tile> row_tiles_;
-  std::vector<device_tile> pixel_tiles_;
+  struct {
+    std::vector<device_tile> axis, block, row, pixel, gray, colour;
+  } tiles_;
   std::vector<segment> segments_;
 };
 

@@ -51,9 +51,10 @@ LEAT_ON_BOTH inline void make_weights(const device_group& group, std::uint32_t t
   const device_tile tile = group.axis_tiles[tile_number];
   const device_axis& axis = group.images[tile.image].axes[tile.part];
   const std::uint32_t output = tile.number * device_tiles::axis + thread;
+  const std::size_t first = output * std::size_t{axis.taps};
   if (output < axis.outputs)
     group.spans[axis.spans + output] =
-        output_weights(axis, output).write(group.weights + axis.weights + output * axis.taps);
+        output_weights(axis, output).write(group.weights + axis.weights + first);
 }
 
 LEAT_ON_BOTH inline void decode_one(const device_group& group, std::uint32_t number) {

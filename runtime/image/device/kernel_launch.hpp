@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace leat {
 
@@ -26,8 +27,12 @@ enum class kernel : std::uint8_t {
   narrow,
   /// These to pixels.
   pixels,
+  /// The mean gray of images whose contrast is adjusted.
+  grays,
+  /// Adjusts colours.
+  colours,
 };
-inline constexpr std::size_t num_kernels = 8;
+inline constexpr std::size_t num_kernels = 10;
 
 /// The function's name in libleat_cuda. Its only argument is the device_group.
 const char* name_of(kernel x) noexcept;
@@ -39,8 +44,7 @@ struct kernel_launch {
   unsigned shared_bytes;
 };
 
-/// All kernels for a group that is not empty, in their order. Those with a grid of 0 have nothing
-/// to do, and are left out: planes may be made by others.
-std::array<kernel_launch, num_kernels> launches_of(const device_group& x) noexcept;
+/// The kernels that a group needs, in their order. It has at least one image.
+std::vector<kernel_launch> launches_of(const device_group& x);
 
 } // namespace leat

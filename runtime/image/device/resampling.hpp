@@ -9,6 +9,9 @@
 
 namespace leat {
 
+// Places are numbers of 32 bits, which is what a device computes with: a group has 4 GiB at most.
+// NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result)
+
 // Planes of samples to pixels: columns first, then rows, with whole numbers.
 
 LEAT_ON_BOTH inline int saturated_16(int x) {
@@ -183,5 +186,7 @@ LEAT_ON_BOTH inline void write_pixels(const device_group& group, const device_ti
     return store_pixels<to_f32_element>(form, x, y, many, rgb);
   }
 }
+
+// NOLINTEND(bugprone-implicit-widening-of-multiplication-result)
 
 } // namespace leat

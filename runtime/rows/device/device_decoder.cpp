@@ -33,9 +33,7 @@ private:
 } // namespace
 
 device_decoder::device_decoder(std::shared_ptr<device_decoding> job, bool keeps_files)
-    : job_(std::move(job)), keeps_files_(keeps_files),
-      jpegs_(job_->by == decoded_by::nvjpeg ? job_->calls->open_jpegs() : nullptr),
-      stream_(job_->calls->make_stream()) {}
+    : job_(std::move(job)), keeps_files_(keeps_files), stream_(job_->calls->make_stream()) {}
 
 device_decoder::~device_decoder() {
   while (is_busy())
@@ -60,7 +58,10 @@ bool device_decoder::take(const row_target& row, std::size_t field, const late_i
     return refuse(cpu_reason::busy);
   const timed time{job_->prepared};
   recycle_finished();
-  if (!jpegs_) {
+  if (job_->by == decoded_by::nvjpeg) {
+    if (!jpegs_)
+      jpegs_ = job_->calls->open_jpegs();
+  } else {
     if (!scan_decoder::understands(*from.frame))
       return refuse(cpu_reason::not_baseline);
     if (!find_places(from))
@@ -101,6 +102,7 @@ image_group::added device_decoder::add(const row_target& row, std::size_t field,
                                 .places = places_,
                                 .plan = &from.plan,
                                 .form = &from.form,
+                                .jitter = from.jitter ? &*from.jitter : nullptr,
                                 .erased = from.erased ? &*from.erased : nullptr,
                                 .pixels = row.on_device[field]},
                                std::move(image), row.layout->fields()[field].row_bytes());

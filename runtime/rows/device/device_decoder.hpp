@@ -60,8 +60,6 @@ private:
 
   const std::shared_ptr<device_decoding> job_;
   const bool keeps_files_;
-  /// Null: leat's kernels decode.
-  std::unique_ptr<device_jpegs> jpegs_;
   const device_stream stream_;
   std::vector<std::unique_ptr<late_group>> all_;
   /// The one that is filled; null: none yet.
@@ -73,6 +71,8 @@ private:
   late_group* finished_ = nullptr;
   std::shared_ptr<batch_slot> slot_;
   std::vector<work_place> places_;
+  /// By nvJPEG, once there was an image; null: leat's kernels decode.
+  std::unique_ptr<device_jpegs> jpegs_;
   /// Somebody reads pixels: images are made at once from now on.
   bool are_read_ = false;
 };

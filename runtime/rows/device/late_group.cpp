@@ -74,10 +74,9 @@ void late_group::launch(device_stream to) {
   const auto sealed = images_.seal(copied_.data(), scratch_.data());
   job_.calls->copy(copied_.data(), staging_.data(), images_.bytes_to_copy(), to);
   for (const auto& x : launches_of(sealed))
-    if (x.grid[0] > 0)
-      kernels.launch(
-          {job_.functions[static_cast<std::size_t>(x.which)], x.grid, x.threads, x.shared_bytes},
-          std::as_bytes(std::span{&sealed, 1}), to);
+    kernels.launch(
+        {job_.functions[static_cast<std::size_t>(x.which)], x.grid, x.threads, x.shared_bytes},
+        std::as_bytes(std::span{&sealed, 1}), to);
   kernels.copy_back(told_.data(), scratch_.data() + images_.told_offset(),
                     images_.size() * sizeof(std::uint32_t), to);
   for (const auto& x : back_)

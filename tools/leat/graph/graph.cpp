@@ -1,7 +1,3 @@
-#include "runtime/device/cuda/cuda_device.hpp"
-#include "runtime/device/device_jpegs.hpp"
-#include "runtime/device/device_name.hpp"
-#include "runtime/image/late_image.hpp"
 #include "runtime/storage/durable_file.hpp"
 
 #include <leat/pipeline_facts.hpp>
@@ -65,37 +61,9 @@ json to_json(const plan_graph& x) {
           {"of_unknown_size", x.of_unknown_size()}};
 }
 
-/// Where images are decoded whose batch goes to a device, to follow the map's name; empty without
-/// a device. Throws `errc::device` where there must be one.
-std::string decoding_text(const graph_options& x) {
-  const auto gpu = parse_device(x.device, "--device").gpu;
-  if (!gpu)
-    return "";
-  if (x.decoder == "cpu")
-    return ", on the processors";
-  try {
-    const auto calls = open_cuda(*gpu);
-    calls->kernels();
-    const auto device = "cuda:" + std::to_string(*gpu);
-    if (x.decoder != "nvjpeg")
-      return ", of JPEGs with a row index on " + device;
-    (void)calls->open_jpegs();
-    return ", of JPEGs by nvJPEG on " + device;
-  } catch (const error& problem) {
-    if (x.decoder != "auto")
-      throw;
-    return ", on the processors: " + std::string{problem.what()};
-  }
-}
-
 void draw(const graph_options& x) {
   const auto job = job_pipeline(x.order, x.maps);
-  auto graph = graph_of(job);
-  const auto decoding = decoding_text(x);
-  for (auto& round : graph.rounds)
-    for (auto& work : round.function)
-      if (makes_image(work))
-        work += decoding;
+  const auto graph = graph_of(job, x.device, x.decoder);
   if (graph.lane_limit)
     print_notice("graph", *graph.lane_limit);
   if (!x.svg.empty())

@@ -1,5 +1,6 @@
 // The kernels of libleat_cuda: thin ones around bodies that the host's compiler builds as well.
 
+#include "runtime/image/device/colour_steps.hpp"
 #include "runtime/image/device/kernel_bodies.hpp"
 #include "runtime/image/device/stuffing.hpp"
 
@@ -86,6 +87,36 @@ __global__ void __launch_bounds__(device_tiles::columns) leat_narrow(device_grou
 
 __global__ void __launch_bounds__(device_tiles::pixel_threads) leat_pixels(device_group group) {
   write_pixels(group, group.pixel_tiles[blockIdx.x], threadIdx.x);
+}
+
+// A block an image. All threads make grays, some at a time, and eight of them sum, each in order.
+__global__ void __launch_bounds__(device_tiles::grays) leat_grays(device_group group) {
+  constexpr std::uint32_t at_once = 8 * device_tiles::grays;
+  __shared__ float grays[at_once];
+  __shared__ double sums[gray_lanes];
+  const std::uint32_t number = group.gray_tiles[blockIdx.x].image;
+  const device_image& image = group.images[number];
+  const std::uint32_t pixels = image.pixels.width * image.pixels.height;
+  double sum = 0;
+  for (std::uint32_t first = 0; first < pixels; first += at_once) {
+    const std::uint32_t left = pixels - first;
+    const std::uint32_t many = left < at_once ? left : at_once;
+    for (std::uint32_t i = threadIdx.x; i < many; i += device_tiles::grays)
+      grays[i] = gray_before_contrast(group, image, first + i);
+    __syncthreads();
+    for (std::uint32_t i = threadIdx.x; threadIdx.x < gray_lanes && i < many; i += gray_lanes)
+      sum += static_cast<double>(grays[i]);
+    __syncthreads();
+  }
+  if (threadIdx.x < gray_lanes)
+    sums[threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.x == 0)
+    group.grays[number] = mean_gray_of(sums, pixels);
+}
+
+__global__ void __launch_bounds__(device_tiles::colours) leat_colours(device_group group) {
+  adjust_pixel(group, group.colour_tiles[blockIdx.x], threadIdx.x);
 }
 
 } // extern "C"
