@@ -36,7 +36,7 @@ std::shared_ptr<device_decoding> begin_decoding(engine_parts& parts, const devic
     auto decoding = std::make_shared<device_decoding>(
         device.calls, device.host,
         options.workers == automatic ? std::thread::hardware_concurrency() : options.workers,
-        parts.plan->hash_pixels,
+        parts.plan->hash_pixels, is_forced,
         options.decoder == "nvjpeg" ? decoded_by::nvjpeg : decoded_by::kernels);
     parts.memory.device = device.calls;
     parts.memory.made_there = std::move(fields);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/not_copied.hpp"
+
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -26,12 +28,9 @@ struct device_event {
 /// The few calls of a device's driver that batches need. Any thread, any number of them at a time.
 /// Calls that do not say so throw `errc::device` where the driver refuses them, or names a failure
 /// of earlier work.
-class device_calls {
+class device_calls : not_copied {
 public:
-  device_calls() = default;
   virtual ~device_calls() = default;
-  device_calls(const device_calls&) = delete;
-  device_calls& operator=(const device_calls&) = delete;
 
   /// "cuda:0"
   virtual std::string name() const = 0;

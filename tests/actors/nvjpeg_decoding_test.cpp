@@ -114,9 +114,9 @@ TEST_CASE("nvjpeg_decoding: workers that die, and a loader that ends early, leav
 TEST_CASE("nvjpeg_decoding: files that it refuses are the processor's") {
   loader here{images(), decoding_options("none", 2)};
   const auto expected = batches_of(here);
-  for (const auto* refusal :
-       {"nvjpeg_info=3", "nvjpeg_info=4", "nvjpeg_decode=2", "nvjpeg_decode=3", "nvjpeg_decode=4",
-        "nvjpeg_decode=8", "nvjpeg_decode=9", "nvjpeg_decode=10", "nvjpeg_decode=99"}) {
+  for (const auto* refusal : {"nvjpeg_info=3", "nvjpeg_info=4", "nvjpeg_wider=1", "nvjpeg_decode=2",
+                              "nvjpeg_decode=3", "nvjpeg_decode=4", "nvjpeg_decode=8",
+                              "nvjpeg_decode=9", "nvjpeg_decode=10", "nvjpeg_decode=99"}) {
     CAPTURE(refusal);
     const words refuse{refusal};
     loader there{images(), decoding_options("nvjpeg", 2)};

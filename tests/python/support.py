@@ -1,14 +1,10 @@
 """What several tests need: digests, the command, other processes, small files."""
 
-import io
 import json
 import os
-import struct
 import subprocess
-import tarfile
 import threading
-import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -77,25 +73,6 @@ def run_command(*arguments: object, stdin: str | None = None) -> str:
 
 def json_lines_of(text: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in text.splitlines()]
-
-
-def png(width: int, height: int, color: Sequence[int]) -> bytes:
-    """An RGB image in one colour, as a PNG file."""
-
-    def chunk(kind: bytes, content: bytes) -> bytes:
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-
-    rows = (b"\0" + bytes(color) * width) * height
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-
-
-def write_tar(path: Path, members: Sequence[tuple[str, bytes]]) -> None:
-    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as file:
-        for name, content in members:
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            file.addfile(info, io.BytesIO(content))
 
 
 class Ranks:

@@ -137,7 +137,7 @@ def test_the_command_says_where_images_were_decoded(shards: str, tmp_path: Path)
     ran = run("run", shards, "--global-batch", "8", "--device", "cuda", kernels="/nowhere/libleat_cuda.so")
     assert ran.returncode == 0
     assert "JPEGs are decoded on the processors" in ran.stderr
-    ran = run("run", shards, "--device", "cuda", "--decoder", "device", kernels="/nowhere/libleat_cuda.so")
+    ran = run("run", shards, "--global-batch", "8", *device, kernels="/nowhere/libleat_cuda.so")
     assert ran.returncode == 1
     assert "libleat_cuda" in ran.stderr
 
@@ -154,6 +154,36 @@ def test_the_command_decodes_by_nvjpeg(shards: str, monkeypatch: pytest.MonkeyPa
         ran = run(*command, *device)
         assert ran.returncode == 1
         assert "pip install nvidia-nvjpeg" in ran.stderr
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3, 5])
+def test_a_device_that_is_lost_ends_the_job(shards: str, monkeypatch: pytest.MonkeyPatch, lost: int) -> None:
+    for workers in ("0", "2"):
+        monkeypatch.setenv("LEAT_FAKE_CUDA", f"lost={lost}")
+        ran = run("run", shards, "--global-batch", "8", "--workers", workers, "--device", "cuda", "--decoder", "device")
+        assert (ran.returncode, "device" in ran.stderr) == (1, True), ran.stderr
+
+
+def test_without_memory_for_it_processors_decode(shards: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEAT_FAKE_CUDA", f"memory={64 << 20}")  # for batches alone
+    ran = run("run", shards, "--global-batch", "8", "--device", "cuda")
+    assert ran.returncode == 0, ran.stderr
+    assert "40 on the processors: no memory on the device" in ran.stdout
+    assert "JPEGs are decoded on the processors" in ran.stderr
+    ran = run("run", shards, "--global-batch", "8", "--device", "cuda", "--decoder", "device")
+    assert ran.returncode == 1
+    assert "no resources" in ran.stderr
+
+
+def test_the_bench_measures_a_loader_to_a_device(shards: str) -> None:
+    job = ["bench", shards, "--global-batch", "8", "--samples", "40", "--rounds", "1", "--no-decode", "--device", "cuda"]
+    ran = run(*job, "--json")
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert found["device"] > 0
+    assert found["device_ratio"] > 0
+    assert found["on_device"]["decoder"]["images"] == 40
+    assert "decoded there    40 images" in run(*job).stdout
 
 
 def test_the_graph_says_where_images_are_decoded(shards: str) -> None:

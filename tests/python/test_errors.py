@@ -12,7 +12,8 @@ from typing import Any
 import leat
 import pytest
 from child_process import run_python
-from support import code_of, digests, due, refused, write_tar
+from made_files import write_tar
+from support import code_of, digests, due, refused
 
 DATA = leat.count(80).batch(4)
 

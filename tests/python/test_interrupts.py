@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from child_process import ChildProcess
-from support import write_tar
+from made_files import write_tar
 
 HEAD = f"""
 import os, signal, sys, threading, time

@@ -21,7 +21,8 @@ import leat.torch  # noqa: E402
 from lightning.pytorch.callbacks import ModelCheckpoint, OnExceptionCheckpoint  # noqa: E402
 from lightning.pytorch.utilities import CombinedLoader  # noqa: E402
 from lightning_jobs import EPOCHS, Noted, Noting, Stop, all_noted, noted, trainer  # noqa: E402
-from support import json_lines_of, png, run_command, write_tar  # noqa: E402
+from made_files import png, write_tar  # noqa: E402
+from support import json_lines_of, run_command  # noqa: E402
 from torch_jobs import DATA, due, joined, run_ranks  # noqa: E402
 
 

@@ -8,7 +8,8 @@ import leat
 import numpy as np
 import pytest
 from child_process import run_python
-from support import code_of, first, png, refused, write_tar
+from made_files import png, write_tar
+from support import code_of, first, refused
 
 
 class Numbers:

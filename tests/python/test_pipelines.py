@@ -11,7 +11,8 @@ from pathlib import Path
 import leat
 import numpy as np
 import pytest
-from support import digests, due, first, json_lines_of, png, refused, run_command, write_tar
+from made_files import png, write_tar
+from support import digests, due, first, json_lines_of, refused, run_command
 
 Make = Callable[[Path], leat.Pipeline]
 

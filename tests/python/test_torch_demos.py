@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import png, write_tar
+from made_files import png, write_tar
 
 torch = pytest.importorskip("torch")
 

@@ -6,6 +6,7 @@
 // LEAT_FAKE_CUDA has its words, too:
 //
 //   nvjpeg_create=N, nvjpeg_state=N, nvjpeg_info=N, nvjpeg_decode=N  what these functions return
+//   nvjpeg_wider=N  columns that planes have beyond those of the file, as nvjpegGetImageInfo says
 //   nvjpeg_cuda=N   the CUDA that it was made with (13000)
 
 #include "tests/shim/fake_cuda.hpp"
@@ -37,7 +38,7 @@ enum status : int {
   execution_failed = 6,
 };
 
-constexpr std::size_t most_bytes = std::size_t{1} << 24;
+constexpr std::size_t most_bytes = std::size_t{1} << 21;
 
 struct image {
   unsigned char* planes[4];
@@ -203,7 +204,7 @@ LEAT_CUDA_CALL int nvjpegGetImageInfo(void*, const unsigned char* file, std::siz
   *components = x.info.num_components;
   *sampling = sampling_of(x.info);
   for (int c = 0; c < x.info.num_components; ++c) {
-    widths[c] = static_cast<int>(x.info.comp_info[c].downsampled_width);
+    widths[c] = static_cast<int>(x.info.comp_info[c].downsampled_width) + code("nvjpeg_wider");
     heights[c] = static_cast<int>(x.info.comp_info[c].downsampled_height);
   }
   return good;

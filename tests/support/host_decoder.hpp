@@ -1,13 +1,12 @@
 #pragma once
 
-#include "runtime/base/aligned_vector.hpp"
 #include "runtime/image/device/image_group.hpp"
 #include "runtime/image/image_reader.hpp"
 #include "runtime/image/jpeg/dct_scale.hpp"
 #include "runtime/image/jpeg/plane_decoder.hpp"
 #include "runtime/image/jpeg/work_places.hpp"
 #include "runtime/image/pixels/element.hpp"
-#include "tests/support/run_on_host.hpp"
+#include "tests/support/group_device.hpp"
 
 #include <leat/bad_sample.hpp>
 
@@ -17,6 +16,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,8 +32,7 @@ struct surveyed_file {
   std::vector<work_place> by_work;
 };
 
-/// Decodes JPEGs by the bodies of kernels, a group at a time, and compares their pixels with
-/// image_reader's.
+/// Decodes JPEGs by kernels, a group at a time, and compares their pixels with image_reader's.
 class host_decoder {
 public:
   struct counts {
@@ -66,11 +65,8 @@ public:
 
   explicit host_decoder(std::size_t staging = std::size_t{8} << 20,
                         std::size_t scratch = std::size_t{48} << 20)
-      : staging_(staging), copied_(staging), scratch_(scratch), pixels_(most_pixels, guard),
-        group_(staging_, scratch) {
-    // Nothing may depend on what memory holds.
-    std::fill(scratch_.begin(), scratch_.end(), std::byte{0xA5});
-  }
+      : device_(make_group_device({staging, scratch, most_pixels})), pixels_(most_pixels, guard),
+        group_(device_->staging(), scratch) {}
 
   /// Whether it is the device's. `name` is shown if its pixels differ.
   bool add(const surveyed_file& from, const resize_plan& what, const tensor_form& form,
@@ -82,7 +78,7 @@ public:
       as_work_places(frame, from.places, converted_);
     const auto element = size_of(form.type);
     const auto bytes = what.window.width * what.window.height * 3 * element;
-    if (end_ + bytes + gap > most_pixels)
+    if (end_ + bytes + 2 * gap > most_pixels)
       flush();
     group_image x{.file = from.file,
                   .frame = &frame,
@@ -102,10 +98,11 @@ public:
       ++counts_.refused[static_cast<std::size_t>(group_.why())];
       return false;
     }
-    images_.push_back({std::move(name), x.pixels, bytes, make(from, what, form, jitter, bytes)});
+    const auto* const found = pixels_.data() + (x.pixels - device_->pixels());
+    images_.push_back({std::move(name), found, bytes, make(from, what, form, jitter, bytes)});
     if (erased && images_.back().wanted)
       erase(*erased, what, form, images_.back().wanted->data());
-    end_ = static_cast<std::size_t>(x.pixels - pixels_.data()) + bytes;
+    end_ = static_cast<std::size_t>(x.pixels - device_->pixels()) + bytes;
     return true;
   }
 
@@ -113,11 +110,10 @@ public:
   void flush() {
     if (images_.empty())
       return;
-    const auto launched = group_.seal(copied_.data(), scratch_.data());
-    std::copy_n(staging_.data(), group_.bytes_to_copy(), copied_.data());
-    run_on_host(launched);
-    const auto* told =
-        reinterpret_cast<const std::uint32_t*>(scratch_.data() + group_.told_offset());
+    const auto launched = group_.seal(device_->copied(), device_->scratch());
+    std::vector<std::uint32_t> told(images_.size());
+    device_->run(launched, group_.bytes_to_copy(), {pixels_.data(), end_ + gap},
+                 group_.told_offset(), told);
     const auto* end = pixels_.data();
     for (std::size_t i = 0; i < images_.size(); ++i) {
       const auto& x = images_[i];
@@ -155,7 +151,7 @@ private:
 
   /// Any element's place, after a few bytes that nothing may write.
   std::byte* next_place(std::size_t element) {
-    return pixels_.data() + (end_ + element - 1) / element * element
+    return device_->pixels() + (end_ + element - 1) / element * element
            + element * (1 + next_shift_++ % 16);
   }
 
@@ -211,9 +207,8 @@ private:
       problems_ += x.name + (x.wanted ? ": other pixels; " : ": is bad; ");
   }
 
-  aligned_vector<std::byte> staging_;
-  aligned_vector<std::byte> copied_;
-  aligned_vector<std::byte> scratch_;
+  std::unique_ptr<group_device> device_;
+  /// The device's, as the host sees them.
   std::vector<std::byte> pixels_;
   std::size_t end_ = 0;
   std::size_t next_shift_ = 0;

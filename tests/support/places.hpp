@@ -6,7 +6,7 @@ namespace leat::test {
 // prevent a compiler cache from serving another clone.
 
 /// Real photographs: tests that need them are skipped, with a message, if the folder does not
-/// exist.
+/// exist. The variable LEAT_TEST_PHOTOS may name another one.
 extern const char* const photos_dir;
 /// The root of the sources.
 extern const char* const source_dir;

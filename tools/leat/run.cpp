@@ -8,6 +8,7 @@
 #include <leat/loader.hpp>
 
 #include "tools/leat/bound.hpp"
+#include "tools/leat/device_facts.hpp"
 #include "tools/leat/option_values.hpp"
 #include "tools/leat/output.hpp"
 #include "tools/leat/progress.hpp"
@@ -89,36 +90,6 @@ std::uint64_t resident_bytes() {
   return 0;
 }
 
-void add(const decoder_stats& x, decoder_stats& to) {
-  to.by = x.by;
-  to.images += x.images;
-  to.groups += x.groups;
-  to.bytes += x.bytes;
-  to.prepared += x.prepared;
-  to.waited += x.waited;
-  for (const auto& [why, images] : x.on_cpu) {
-    const auto same = [&](const auto& y) { return y.first == why; };
-    const auto found = std::find_if(to.on_cpu.begin(), to.on_cpu.end(), same);
-    if (found == to.on_cpu.end())
-      to.on_cpu.emplace_back(why, images);
-    else
-      found->second += images;
-  }
-}
-
-void add(const std::optional<device_stats>& x, std::optional<device_stats>& to) {
-  if (!x)
-    return;
-  if (!to)
-    to = device_stats{.is_pinned = true};
-  to->bytes += x->bytes;
-  to->batches += x->batches;
-  to->waits += x->waits;
-  to->is_pinned = to->is_pinned && x->is_pinned;
-  if (x->decoder)
-    add(*x->decoder, to->decoder ? *to->decoder : to->decoder.emplace());
-}
-
 summary sum_up(const training_job& job, int signal) {
   summary result{.progress = job.progress(),
                  .resumed_at = job.resumed_at(),
@@ -132,7 +103,7 @@ summary sum_up(const training_job& job, int signal) {
     result.bytes_read += x.bytes_read;
     result.packed.elements += x.packed.elements;
     result.packed.padding += x.packed.padding;
-    add(x.device, result.device);
+    add_device(x.device, result.device);
     result.workers_replaced += x.workers_replaced;
     for (std::size_t i = 0; i < num_causes; ++i)
       result.bad[i] += x.bad[i];
@@ -154,48 +125,6 @@ json stages_to_json(const std::vector<stage_stats>& stages) {
   for (const auto& x : stages)
     result.push_back({{"stage", x.name}, {"seconds", in_seconds(x.time)}});
   return result;
-}
-
-json decoder_to_json(const std::optional<decoder_stats>& x) {
-  if (!x)
-    return {};
-  auto on_cpu = json::object();
-  for (const auto& [why, images] : x->on_cpu)
-    on_cpu[why] = images;
-  return {{"by", x->by},
-          {"images", x->images},
-          {"groups", x->groups},
-          {"bytes", x->bytes},
-          {"prepared_seconds", in_seconds(x->prepared)},
-          {"waited_seconds", in_seconds(x->waited)},
-          {"on_cpu", on_cpu}};
-}
-
-json device_to_json(const std::optional<device_stats>& x) {
-  if (!x)
-    return {};
-  return {{"bytes", x->bytes},
-          {"batches", x->batches},
-          {"waits", x->waits},
-          {"pinned", x->is_pinned},
-          {"decoder", decoder_to_json(x->decoder)}};
-}
-
-std::string decoder_text(const decoder_stats& x) {
-  auto text =
-      with_commas(x.images) + " images on the device" + (x.by == "nvjpeg" ? " by nvJPEG" : "");
-  if (x.images > 0)
-    text += ", for " + fixed(1e6 * in_seconds(x.prepared) / static_cast<double>(x.images), 1)
-            + " us each on the processors";
-  for (const auto& [why, images] : x.on_cpu)
-    text += "; " + with_commas(images) + " on the processors: " + why;
-  return text;
-}
-
-std::string device_text(const device_stats& x) {
-  return readable_bytes(x.bytes) + " copied from " + (x.is_pinned ? "pinned" : "unpinned")
-         + " memory; " + with_commas(x.waits) + " of " + with_commas(x.batches)
-         + " batches were waited for";
 }
 
 json to_json(const summary& x) {

@@ -75,10 +75,9 @@ public:
     auto size = argument.size();
     void* extra[] = {reinterpret_cast<void*>(1), const_cast<std::byte*>(argument.data()),
                      reinterpret_cast<void*>(2), &size, nullptr};
-    const auto [columns, rows, layers] = x.grid;
     context_.call("cuLaunchKernel", [&] {
-      return driver().kernel.launch(x.kernel.handle, columns, rows, layers, x.threads, 1, 1,
-                                    x.shared_bytes, in.handle, nullptr, extra);
+      return driver().kernel.launch(x.kernel.handle, x.grid[0], x.grid[1], x.grid[2], x.threads, 1,
+                                    1, x.shared_bytes, in.handle, nullptr, extra);
     });
   }
   void copy_back(std::byte* to, const std::byte* from, std::size_t bytes,

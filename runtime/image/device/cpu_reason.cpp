@@ -26,6 +26,8 @@ std::string_view to_string(cpu_reason x) noexcept {
     return "erasing with noise";
   case cpu_reason::read:
     return "pixels read by a later map";
+  case cpu_reason::memory:
+    return "no memory on the device";
   case cpu_reason::busy:
     return "device busy";
   case cpu_reason::damage:

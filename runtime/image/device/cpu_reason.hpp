@@ -30,6 +30,8 @@ enum class cpu_reason : std::uint8_t {
   noise,
   /// A later function of the pipeline reads or changes the pixels.
   read,
+  /// The device has too little memory for groups.
+  memory,
   /// All groups are with the device.
   busy,
   /// The device found it damaged: the processor judges.
@@ -37,7 +39,7 @@ enum class cpu_reason : std::uint8_t {
   /// nvJPEG, where it decodes, refuses the file, or is not asked: colours that are R, G and B.
   not_for_nvjpeg,
 };
-inline constexpr std::size_t num_cpu_reasons = 14;
+inline constexpr std::size_t num_cpu_reasons = 15;
 
 /// "no row index", to end a line that counts such images.
 std::string_view to_string(cpu_reason x) noexcept;

@@ -24,10 +24,26 @@ void add_numbers(std::size_t image, std::size_t part, std::size_t count,
                   static_cast<std::uint32_t>(i)});
 }
 
+/// Where the marker after coded bytes ends: what follows it may be long, as another image.
+std::size_t end_of_coded(std::span<const std::byte> scan, std::size_t from) {
+  constexpr std::byte escape{0xFF};
+  auto at = scan.begin() + static_cast<std::ptrdiff_t>(from);
+  while ((at = std::find(at, scan.end(), escape)) != scan.end()) {
+    if (scan.end() - at <= 2)
+      break;
+    const bool is_marker = at[1] != std::byte{0};
+    at += 2;
+    if (is_marker)
+      return static_cast<std::size_t>(at - scan.begin());
+  }
+  return scan.size();
+}
+
 template <class T>
 const T* write_to(std::span<std::byte> staging, std::size_t at, const std::vector<T>& from,
                   const std::byte* device_staging) {
-  std::memcpy(staging.data() + at, from.data(), from.size() * sizeof(T));
+  const auto bytes = std::as_bytes(std::span{from});
+  std::copy(bytes.begin(), bytes.end(), staging.data() + at);
   return reinterpret_cast<const T*>(device_staging + at);
 }
 
@@ -139,8 +155,9 @@ bool image_group::plan_row(const group_image& from, const device_image& image, s
     const std::size_t next_column = i + 1 < end ? next.column : across;
     const std::size_t first = place.bit / 8;
     // The last byte is shared with what follows, and may be followed by a zero.
-    const std::size_t stop =
-        has_next ? std::min<std::size_t>(next.bit / 8 + 2, scan.size()) : scan.size();
+    const std::size_t stop = first >= scan.size() ? 0
+                             : has_next ? std::min<std::size_t>(next.bit / 8 + 2, scan.size())
+                                        : end_of_coded(scan, first);
     if (first >= stop || next_column <= place.column || (has_next && next.bit <= place.bit))
       return false;
     if (!segments_.empty() && first < segments_.back().from)

@@ -5,11 +5,14 @@
 #include "runtime/image/jpeg/work_places.hpp"
 #include "runtime/rows/batch_slot.hpp"
 
+#include <leat/notice.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace leat {
@@ -50,8 +53,8 @@ bool device_decoder::refuse(cpu_reason x) noexcept {
 }
 
 bool device_decoder::take(const row_target& row, std::size_t field, const late_image& from) {
-  if (are_read_)
-    return refuse(cpu_reason::read);
+  if (is_over_)
+    return refuse(*is_over_);
   if (from.why)
     return refuse(*from.why);
   if (field >= 64)
@@ -67,8 +70,8 @@ bool device_decoder::take(const row_target& row, std::size_t field, const late_i
     if (!find_places(from))
       return refuse(cpu_reason::no_places);
   }
-  if (!now_)
-    begin_group();
+  if (!now_ && !begin_group())
+    return refuse(cpu_reason::memory);
   auto added = add(row, field, from);
   if (added == image_group::added::full) {
     const auto is_of_row = [&](const auto& x) { return x.row == row.dense.data(); };
@@ -77,7 +80,7 @@ bool device_decoder::take(const row_target& row, std::size_t field, const late_i
         || std::any_of(now_->open.begin(), now_->open.end(), is_of_row))
       return refuse(cpu_reason::busy);
     flush();
-    begin_group();
+    (void)begin_group(); // one is free
     added = add(row, field, from);
   }
   return added == image_group::added::yes || refuse(now_->why());
@@ -126,7 +129,7 @@ void device_decoder::for_each_open(Each each) {
 }
 
 void device_decoder::make_now(const row_target& row, std::size_t field) {
-  are_read_ = true;
+  is_over_ = cpu_reason::read;
   std::optional<late_group::open_image> wanted;
   for_each_open([&](late_group& x, late_group::open_image& image) {
     if (image.row != row.dense.data() || image.field != field)
@@ -188,13 +191,22 @@ bool device_decoder::end_row(const row_target& row, batch_slot& slot, std::size_
 
 // -- groups
 
-void device_decoder::begin_group() {
-  while (all_.size() < device_decoding::groups_of_worker) {
-    all_.push_back(std::make_unique<late_group>(*job_));
-    free_.push_back(all_.back().get());
+bool device_decoder::begin_group() {
+  try {
+    while (all_.size() < device_decoding::groups_of_worker) {
+      all_.push_back(std::make_unique<late_group>(*job_));
+      free_.push_back(all_.back().get());
+    }
+  } catch (const error& problem) {
+    if (job_->is_forced || problem.code() != errc::no_resources)
+      throw;
+    notice("loader: JPEGs are decoded on the processors: " + std::string{problem.what()});
+    is_over_ = cpu_reason::memory;
+    return false;
   }
   now_ = free_.back();
   free_.pop_back();
+  return true;
 }
 
 void device_decoder::recycle_finished() noexcept {
@@ -209,7 +221,7 @@ bool device_decoder::is_full() noexcept {
   return !all_.empty() && free_.empty();
 }
 
-bool device_decoder::is_oldest_done() {
+bool device_decoder::is_oldest_done() noexcept {
   return is_busy() && busy_.front()->is_done();
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,7 +43,7 @@ public:
   bool is_busy() const noexcept { return !busy_.empty(); }
   /// The next group could not be given to the device: finish_oldest() makes room.
   bool is_full() noexcept;
-  bool is_oldest_done();
+  bool is_oldest_done() noexcept;
   /// Gives the device what there is.
   void flush() noexcept;
   /// Waits for the oldest group that the device has. Its rows: borrowed until the next call of any
@@ -51,7 +52,8 @@ public:
 
 private:
   bool refuse(cpu_reason x) noexcept;
-  void begin_group();
+  /// False: there is no memory for one.
+  bool begin_group();
   void recycle_finished() noexcept;
   bool find_places(const late_image& from);
   image_group::added add(const row_target& row, std::size_t field, const late_image& from);
@@ -73,8 +75,8 @@ private:
   std::vector<work_place> places_;
   /// By nvJPEG, once there was an image; null: leat's kernels decode.
   std::unique_ptr<device_jpegs> jpegs_;
-  /// Somebody reads pixels: images are made at once from now on.
-  bool are_read_ = false;
+  /// Why images are made at once from now on: somebody reads pixels, or there is no memory.
+  std::optional<cpu_reason> is_over_;
 };
 
 } // namespace leat

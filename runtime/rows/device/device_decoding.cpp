@@ -42,9 +42,9 @@ std::vector<bool> fields_made_there(const job_plan& plan, const std::vector<bool
 
 device_decoding::device_decoding(std::shared_ptr<device_calls> calls_,
                                  std::shared_ptr<pinned_memory> host_, std::size_t workers,
-                                 bool copies_back_, decoded_by by_)
+                                 bool copies_back_, bool is_forced_, decoded_by by_)
     : calls(std::move(calls_)), host(std::move(host_)), by(by_),
-      kernels(calls->kernels()), functions{}, copies_back(copies_back_),
+      kernels(calls->kernels()), functions{}, copies_back(copies_back_), is_forced(is_forced_),
       scratch(scratch_for(workers)), staging(scratch / 8) {
   for (std::size_t i = 0; i < num_kernels; ++i)
     functions[i] = kernels.find(name_of(static_cast<kernel>(i)));

@@ -29,7 +29,7 @@ struct device_decoding : not_copied {
   /// Throws `errc::device` that says why the device cannot. `workers`: at most so many share the
   /// device's memory for this.
   device_decoding(std::shared_ptr<device_calls> calls, std::shared_ptr<pinned_memory> host,
-                  std::size_t workers, bool copies_back, decoded_by by = decoded_by::kernels);
+                  std::size_t workers, bool copies_back, bool is_forced, decoded_by by);
 
   /// One that is made, and two that the device has: while it ends one, it has another.
   static constexpr std::size_t groups_of_worker = 3;
@@ -43,6 +43,8 @@ struct device_decoding : not_copied {
   std::array<device_kernel, num_kernels> functions;
   /// Pixels are copied to the host's memory of the row, too.
   const bool copies_back;
+  /// Too little memory on the device is an error; else processors decode.
+  const bool is_forced;
   /// Bytes of a group: on the host and the device what is copied; on the device what kernels use.
   const std::size_t scratch;
   const std::size_t staging;

@@ -63,9 +63,13 @@ void late_group::withdraw(const open_image& x) noexcept {
 void late_group::give(device_stream to) noexcept {
   is_given_ = true;
   try {
-    launch(to);
-  } catch (...) {
-    failure_ = error_in_flight(errc::device, {.stage = "loader"});
+    try {
+      launch(to);
+    } catch (...) {
+      failure_ = error_in_flight(errc::device, {.stage = "loader"});
+    }
+    job_.calls->record(done_, to); // what was given so far is still done
+  } catch (...) {                  // a device that is lost does nothing any more
   }
 }
 
@@ -81,19 +85,22 @@ void late_group::launch(device_stream to) {
                     images_.size() * sizeof(std::uint32_t), to);
   for (const auto& x : back_)
     kernels.copy_back(x.on_host, x.on_device, x.bytes, to);
-  job_.calls->record(done_, to);
 }
 
-bool late_group::is_done() {
-  return failure_ || job_.calls->is_reached(done_);
+bool late_group::is_done() noexcept {
+  try {
+    return job_.calls->is_reached(done_);
+  } catch (...) { // finish() says why
+    return true;
+  }
 }
 
 void late_group::finish() noexcept {
   try {
-    if (!failure_)
-      job_.calls->wait_here(done_);
+    job_.calls->wait_here(done_);
   } catch (...) {
-    failure_ = error_in_flight(errc::device, {.stage = "loader"});
+    if (!failure_)
+      failure_ = error_in_flight(errc::device, {.stage = "loader"});
   }
   for (auto& x : rows)
     x.failure = failure_ ? &*failure_ : nullptr;

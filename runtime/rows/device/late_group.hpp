@@ -64,7 +64,8 @@ public:
   void withdraw(const open_image& x) noexcept;
   /// Gives all of it to the device. What goes wrong is said of its rows.
   void give(device_stream to) noexcept;
-  bool is_done();
+  /// Whether finish() would not wait.
+  bool is_done() noexcept;
   /// Waits for the device, and notes of the rows what it found.
   void finish() noexcept;
   /// For the next group.

@@ -61,10 +61,11 @@ std::vector<std::string> folder_index_paths(const folder_files& files, const cla
 std::optional<folder_index> open_folder_index(const folder_files& files, const class_folder& folder,
                                               const folder_options& options) {
   std::optional<folder_index> best;
+  const auto is_better = [&](const folder_index& x) {
+    return !best || (x.places().are_complete() && !best->places().are_complete());
+  };
   for (const auto& path : folder_index_paths(files, folder, options))
-    if (auto x = folder_index::load(path, files.of(folder)); x && !best)
-      best = std::move(x);
-    else if (x && x->places().are_complete() && !best->places().are_complete())
+    if (auto x = folder_index::load(path, files.of(folder)); x && is_better(*x))
       best = std::move(x);
   return best;
 }

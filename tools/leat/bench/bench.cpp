@@ -6,6 +6,7 @@
 
 #include "tools/leat/bench/decode_timing.hpp"
 #include "tools/leat/bench/spread.hpp"
+#include "tools/leat/device_facts.hpp"
 #include "tools/leat/job_options.hpp"
 #include "tools/leat/option_values.hpp"
 #include "tools/leat/output.hpp"
@@ -39,6 +40,8 @@ struct bench_options {
   std::uint64_t seconds = 2;
   /// Rows of a round instead.
   std::optional<std::uint64_t> samples;
+  std::string device = "cpu";
+  std::string decoder = "auto";
   bool no_plain = false;
   bool no_decode = false;
   bool json = false;
@@ -79,6 +82,22 @@ std::chrono::nanoseconds through_loader(const plan& x) {
   return std::chrono::steady_clock::now() - start;
 }
 
+/// The same to a device, whose consumer waits until each batch is there. `told`: of this round.
+std::chrono::nanoseconds to_device(const plan& x, const bench_options& as, device_stats& told) {
+  auto start = std::chrono::steady_clock::now();
+  loader loader{
+      x.job,
+      {.workers = x.threads, .epochs = epochs_of(x), .device = as.device, .decoder = as.decoder}};
+  for (std::uint64_t rows = 0; rows < x.rows;) {
+    auto batch = loader.next();
+    batch.on_device_for_all();
+    rows += batch->valid_rows();
+  }
+  const auto took = std::chrono::steady_clock::now() - start;
+  told = loader.stats().device.value_or(device_stats{});
+  return took;
+}
+
 /// Number of rows that the bare loop makes in about this time. Also warms up caches and clock
 /// rates.
 std::uint64_t rows_in(const bare_loop& x, double seconds) {
@@ -111,12 +130,14 @@ struct timed_loop {
   series rates = {};
 };
 
-/// The bare loop, the loader, and the plain loop if there is one.
-std::vector<timed_loop> loops_of(const plan& x) {
+/// The bare loop, the loader, and those that there are of the plain loop and a loader to a device.
+std::vector<timed_loop> loops_of(const plan& x, const bench_options& as, device_stats& told) {
   std::vector<timed_loop> loops{{"bare", [&] { return x.bare.run(x.rows); }},
                                 {"loader", [&] { return through_loader(x); }}};
   if (x.plain)
     loops.push_back({"plain", [&] { return x.plain->run(x.rows); }});
+  if (as.device != "cpu")
+    loops.push_back({"device", [&] { return to_device(x, as, told); }});
   return loops;
 }
 
@@ -126,6 +147,13 @@ void measure(const plan& x, std::uint64_t round, std::vector<timed_loop>& loops)
     auto& loop = loops[(i + round) % loops.size()];
     loop.rates.push_back(static_cast<double>(x.rows) / std::max(1e-9, in_seconds(loop.run())));
   }
+}
+
+/// The loop of this name; null: there is none.
+const timed_loop* find(const std::vector<timed_loop>& loops, const std::string& name) {
+  const auto found =
+      std::find_if(loops.begin(), loops.end(), [&](const auto& x) { return x.name == name; });
+  return found == loops.end() ? nullptr : &*found;
 }
 
 void print_text(const std::vector<timed_loop>& loops) {
@@ -138,10 +166,35 @@ void print_text(const std::vector<timed_loop>& loops) {
   print("bare loop  ", loops[0].rates);
   print("loader     ", loops[1].rates);
   print_ratio("ratio      ", loops[0]);
-  if (loops.size() < 3)
+  if (const auto* plain = find(loops, "plain")) {
+    print("plain loop  ", plain->rates);
+    print_ratio("loader / plain  ", *plain);
+  }
+  if (const auto* device = find(loops, "device")) {
+    print("to the device  ", device->rates);
+    print_line("device / loader  " + to_text(spread_of(ratios(device->rates, loops[1].rates)), 3));
+  }
+}
+
+/// Of the last round.
+void print_text(const device_stats& x, std::uint64_t rows) {
+  const auto each = [&](double number) {
+    return number / static_cast<double>(std::max<std::uint64_t>(1, rows));
+  };
+  print_line("copied to it     " + fixed(each(static_cast<double>(x.bytes)) / 1e3, 1)
+             + " kB a row beside images that are decoded there");
+  if (!x.decoder)
     return;
-  print("plain loop  ", loops[2].rates);
-  print_ratio("loader / plain  ", loops[2]);
+  const auto& decoder = *x.decoder;
+  const auto images = static_cast<double>(std::max<std::uint64_t>(1, decoder.images));
+  print_line("decoded there    " + with_commas(decoder.images) + " images in "
+             + with_commas(decoder.groups)
+             + " groups: " + fixed(static_cast<double>(decoder.bytes) / images / 1e3, 1)
+             + " kB copied, " + fixed(1e6 * in_seconds(decoder.prepared) / images, 1)
+             + " us of a worker, " + fixed(1e6 * in_seconds(decoder.waited) / images, 1)
+             + " us waited for the device, each");
+  for (const auto& [why, number] : decoder.on_cpu)
+    print_line("by processors    " + with_commas(number) + " images: " + why);
 }
 
 json to_json(const plan& x, const std::vector<timed_loop>& loops) {
@@ -157,8 +210,10 @@ json to_json(const plan& x, const std::vector<timed_loop>& loops) {
       result["rounds"][i][loop.name] = loop.rates[i];
   }
   add("ratio", ratios(loops[1].rates, loops[0].rates));
-  if (x.plain)
-    add("plain_ratio", ratios(loops[1].rates, loops[2].rates));
+  if (const auto* plain = find(loops, "plain"))
+    add("plain_ratio", ratios(loops[1].rates, plain->rates));
+  if (const auto* device = find(loops, "device"))
+    add("device_ratio", ratios(device->rates, loops[1].rates));
   return result;
 }
 
@@ -224,7 +279,8 @@ json to_json(const decoding& x) {
 
 void bench(const bench_options& x) {
   const auto plan = plan_of(x);
-  auto loops = loops_of(plan);
+  device_stats told;
+  auto loops = loops_of(plan, x, told);
   if (!x.json)
     print_notice("bench", with_commas(plan.rows) + " rows per round, "
                               + std::to_string(plan.threads)
@@ -236,11 +292,15 @@ void bench(const bench_options& x) {
     measure(plan, i, loops);
   if (!x.json) {
     print_text(loops);
+    if (x.device != "cpu")
+      print_text(told, plan.rows);
     flush_output();
   }
   const auto alone = x.no_decode ? std::nullopt : measure_decoding(plan, x.rounds);
   if (x.json) {
     auto result = to_json(plan, loops);
+    if (x.device != "cpu")
+      result["on_device"] = device_to_json(told);
     if (alone)
       result["decoding"] = to_json(*alone);
     print_line(result.dump());
@@ -260,6 +320,7 @@ void add_bench(CLI::App& app) {
       sub->add_option("--workers", x->workers, "Threads of each loop; default: one per core"), 1,
       4096);
   add_transform_option(*sub, x->maps);
+  add_device_options(*sub, x->device, x->decoder);
   sub->option_defaults()->always_capture_default();
   whole_number(sub->add_option("--rounds", x->rounds, "Rounds that count; each runs all loops"), 1,
                10'000);

@@ -230,6 +230,23 @@ TEST_CASE("an image that is refused leaves no trace in its group") {
   CHECK((good.pixels == good.wanted()));
 }
 
+TEST_CASE("what follows an image in its file is not copied") {
+  small_file x;
+  x.what = {{0, 0, 100, 80}, {50, 40}, {0, 0, 50, 40}};
+  const auto bytes = least_staging(x);
+  const auto wanted = x.wanted();
+  x.file.insert(x.file.end(), 1000000, std::byte{0xFF});
+  x.file.insert(x.file.end(), {std::byte{0xFF}, std::byte{0xD9}});
+  x.decoder.open(x.file, no_limit);
+  x.places = x.decoder.survey(&x.by_work);
+  x.frame = x.decoder.scale(8);
+  memory on(bytes, ample);
+  REQUIRE(on.group.add(x.image()) == added::yes);
+  on.run();
+  CHECK(on.told(0) == 0);
+  CHECK((x.pixels == wanted));
+}
+
 TEST_CASE("places of another file are refused or told, and nothing is read or written beyond") {
   seeded_random random;
   small_file x;
