@@ -16,7 +16,7 @@
 //   module=N    what cuModuleLoadData() returns, as 209 or 222 (0)
 //   capturing=1 another thread captures a graph, which forbids most calls (900) to threads that
 //               have not said that they have nothing to do with it
-//   mode=M      eager, lazy or random (random): see fake_order
+//   mode=M      eager, lazy, idle or random (random): see fake_order
 //   seed=N      of random (1)
 
 #include "tests/shim/fake_cuda.hpp"

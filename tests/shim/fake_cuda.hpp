@@ -64,6 +64,7 @@ struct gpu {
     const auto mode = setting("mode");
     return mode == "eager"  ? fake_order::eager
            : mode == "lazy" ? fake_order::lazy
+           : mode == "idle" ? fake_order::idle
                             : fake_order::random;
   }
 

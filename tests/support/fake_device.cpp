@@ -29,6 +29,14 @@ void* handle_of(std::uint64_t id) {
   return reinterpret_cast<void*>(0x1000 + 16 * id);
 }
 
+/// Whether there is something of each id.
+template <class Map>
+bool have_all(const Map& held, const std::vector<std::uint64_t>& ids) {
+  return std::all_of(ids.begin(), ids.end(), [&](auto id) {
+    return std::any_of(held.begin(), held.end(), [&](auto& x) { return x.second.id == id; });
+  });
+}
+
 } // namespace
 
 void fake_device::free_aligned::operator()(std::byte* x) const noexcept {
@@ -343,12 +351,12 @@ std::uint64_t fake_device::pages_at(const std::byte* at, std::size_t bytes) {
   return found.id;
 }
 
-bool fake_device::has_memory(std::uint64_t id) const {
-  return std::any_of(memory_.begin(), memory_.end(), [&](auto& x) { return x.second.id == id; });
+bool fake_device::has_memory(const std::vector<std::uint64_t>& ids) const {
+  return have_all(memory_, ids);
 }
 
-bool fake_device::has_pages(std::uint64_t id) const {
-  return std::any_of(pages_.begin(), pages_.end(), [&](auto& x) { return x.second.id == id; });
+bool fake_device::has_pages(const std::vector<std::uint64_t>& ids) const {
+  return have_all(pages_, ids);
 }
 
 bool fake_device::is_in_use(std::vector<std::uint64_t> operation::*what, std::uint64_t id) const {
@@ -363,7 +371,7 @@ bool fake_device::is_in_use(std::vector<std::uint64_t> operation::*what, std::ui
 
 void fake_device::add(device_stream on, operation x) {
   stream_of(on).work.push_back(std::move(x));
-  if (order_ == fake_order::eager)
+  if (order_ == fake_order::eager || order_ == fake_order::idle)
     run_some();
 }
 
@@ -376,11 +384,11 @@ void fake_device::run_one(std::map<void*, stream>::iterator in) {
   in->second.work.pop_front();
   if (x.records)
     x.records->is_reached = true;
-  if (!std::all_of(x.memory.begin(), x.memory.end(), [&](auto id) { return has_memory(id); }))
+  if (!has_memory(x.memory))
     problem("a stream uses memory that was released");
-  else if (!std::all_of(x.pages.begin(), x.pages.end(), [&](auto id) { return has_pages(id); }))
+  else if (!has_pages(x.pages))
     problem("a copy reads pages that were unpinned");
-  else if (x.kernel)
+  else if (x.kernel && order_ != fake_order::idle)
     x.kernel();
 }
 
@@ -397,7 +405,7 @@ bool fake_device::run_any() {
 
 /// A device that does a little at every call is soon done with all that it has: it rests for long.
 void fake_device::run_some() {
-  if (order_ == fake_order::eager)
+  if (order_ == fake_order::eager || order_ == fake_order::idle)
     while (run_any()) {
     }
   if (order_ != fake_order::random)

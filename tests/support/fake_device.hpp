@@ -32,6 +32,9 @@ enum class fake_order : std::uint8_t {
   /// Any call does any work that could be done by then, in an order drawn from the seed. Some do
   /// none, and threads that wait have at least done what they need.
   random,
+  /// At once, but all that takes time is left out: copies and kernels change nothing, and what is
+  /// copied back is zeros. For measurements.
+  idle,
 };
 
 enum class fake_call : std::uint8_t {
@@ -196,8 +199,9 @@ private:
   std::uint64_t memory_at(const std::byte* at, std::size_t bytes) const LEAT_REQUIRES(mutex_);
   /// Id of the pages that begin with these bytes; 0 if they are not pinned.
   std::uint64_t pages_at(const std::byte* at, std::size_t bytes) LEAT_REQUIRES(mutex_);
-  bool has_memory(std::uint64_t id) const LEAT_REQUIRES(mutex_);
-  bool has_pages(std::uint64_t id) const LEAT_REQUIRES(mutex_);
+  /// Whether all are there.
+  bool has_memory(const std::vector<std::uint64_t>& ids) const LEAT_REQUIRES(mutex_);
+  bool has_pages(const std::vector<std::uint64_t>& ids) const LEAT_REQUIRES(mutex_);
   bool is_in_use(std::vector<std::uint64_t> operation::*what, std::uint64_t id) const
       LEAT_REQUIRES(mutex_);
 

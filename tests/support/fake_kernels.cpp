@@ -52,6 +52,8 @@ void fake_kernels::copy_back(std::byte* to, const std::byte* from, std::size_t b
   if (work.memory[0] == 0)
     on_.forbid("a copy from memory that the device has not");
   work.kernel = [to, from, bytes] { std::memcpy(to, from, bytes); };
+  if (on_.order_ == fake_order::idle)
+    std::memset(to, 0, bytes);
   const auto pinned = on_.pages_at(to, bytes);
   if (pinned != 0)
     work.pages = {pinned};

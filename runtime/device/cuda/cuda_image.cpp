@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* library_name = "libleat_cuda.so";
+constexpr const char* kernels_name = "libleat_cuda.so";
 constexpr const char* variable_name = "LEAT_CUDA_MODULE";
 
 std::vector<std::string> candidates() {
@@ -29,9 +29,9 @@ std::vector<std::string> candidates() {
   std::error_code ignored;
   if (const auto folder = own_folder(); !folder.empty())
     for (const char* from : {"", "../lib", LEAT_LIBRARIES_FROM_PROGRAMS})
-      if (const auto file = folder / from / library_name; fs::exists(file, ignored))
+      if (const auto file = folder / from / kernels_name; fs::exists(file, ignored))
         result.push_back(file.lexically_normal());
-  result.emplace_back(library_name);
+  result.emplace_back(kernels_name);
   return result;
 }
 
@@ -39,7 +39,7 @@ std::vector<std::string> candidates() {
   throw error(errc::device,
               {.stage = device,
                .got = got,
-               .needed = std::string{library_name} + " of leat " + LEAT_VERSION
+               .needed = std::string{kernels_name} + " of leat " + LEAT_VERSION
                          + ", which a build of leat with NVIDIA's compiler nvcc makes, beside leat "
                            "or where "
                          + variable_name + " says"});
