@@ -147,7 +147,7 @@ private:
   void check_start(int code, const char* name) const {
     if (code == nvjpeg_success)
       return;
-    const bool is_newer = context_.driver().version / 1000 < library_.cuda / 1000;
+    const bool is_newer = context_.driver().version < library_.cuda;
     refuse(code, name,
            is_newer ? "a driver for CUDA " + cuda_version_text(library_.cuda)
                           + " or newer (nvidia-smi shows its own), or an older nvJPEG: pip install "
