@@ -25,10 +25,10 @@ std::shared_ptr<device_decoding> begin_decoding(engine_parts& parts, const devic
   if (options.decoder == "cpu")
     return nullptr;
   auto fields = fields_made_there(*parts.plan, parts.memory.fields);
-  const bool is_forced = options.decoder == "device";
+  const bool is_forced = options.decoder != "auto";
   if (fields.empty()) {
     if (is_forced)
-      refuse_argument("loader.decoder", "\"device\", and no image that goes there",
+      refuse_argument("loader.decoder", '"' + options.decoder + "\", and no image that goes there",
                       "a map such as train_image, or \"auto\"");
     return nullptr;
   }
@@ -37,7 +37,8 @@ std::shared_ptr<device_decoding> begin_decoding(engine_parts& parts, const devic
         device.calls, device.host,
         device_decoding::scratch_for(
             options.workers == automatic ? std::thread::hardware_concurrency() : options.workers),
-        parts.plan->hash_pixels, is_forced);
+        parts.plan->hash_pixels, is_forced,
+        options.decoder == "nvjpeg" ? decoded_by::nvjpeg : decoded_by::kernels);
     parts.memory.device = device.calls;
     parts.memory.made_there = std::move(fields);
     return decoding;

@@ -31,10 +31,11 @@ std::string divisors_of(std::uint64_t n) {
 
 /// CUDA does not start here: the process may still fork.
 void check_device(const loader_options& x) {
-  if (x.decoder != "auto" && x.decoder != "cpu" && x.decoder != "device")
-    refuse("decoder", '"' + x.decoder + '"', "\"auto\", \"cpu\" or \"device\"");
-  if (x.decoder == "device" && !parse_device(x.device, "loader.device").gpu)
-    refuse("decoder", "\"device\", and the device \"cpu\"", "a device, as \"cuda\"");
+  const bool is_forced = x.decoder == "device" || x.decoder == "nvjpeg";
+  if (!is_forced && x.decoder != "auto" && x.decoder != "cpu")
+    refuse("decoder", '"' + x.decoder + '"', "\"auto\", \"cpu\", \"device\" or \"nvjpeg\"");
+  if (is_forced && !parse_device(x.device, "loader.device").gpu)
+    refuse("decoder", '"' + x.decoder + "\", and the device \"cpu\"", "a device, as \"cuda\"");
   if (!parse_device(x.device, "loader.device").gpu) {
     if (!x.device_fields.empty())
       refuse("device_fields", x.device_fields.front() + ", and the device \"cpu\"",

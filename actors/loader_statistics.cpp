@@ -32,7 +32,8 @@ duration_stats stats_of(const histogram& x) {
 std::optional<decoder_stats> stats_of(const device_decoding* x) {
   if (!x)
     return std::nullopt;
-  decoder_stats result{.images = x->decoded.get(),
+  decoder_stats result{.by = x->by == decoded_by::nvjpeg ? "nvjpeg" : "device",
+                       .images = x->decoded.get(),
                        .groups = x->groups.get(),
                        .bytes = x->bytes.get(),
                        .prepared = x->prepared.get(),

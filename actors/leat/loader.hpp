@@ -101,7 +101,9 @@ struct loader_options {
   std::vector<std::string> device_fields = {};
   /// Where JPEGs of these fields are decoded that have a row index: "cpu"; "device", or an error
   /// that says why it cannot; "auto": on the device, where it can, else on the processors. Pixels
-  /// are the same. What was decoded on a device is not on the host: see batch::device_field().
+  /// are the same. "nvjpeg": by NVIDIA's nvJPEG, with or without an index, or an error that says
+  /// why it cannot; pixels are others, and no snapshot or digest tells. What was decoded on a
+  /// device is not on the host: see batch::device_field().
   std::string decoder = "auto";
   /// What the loader runs in. Empty: the process's own, which the first loader begins.
   std::shared_ptr<leat::runtime> runtime = {};
@@ -177,6 +179,8 @@ struct pack_stats {
 
 /// How images were decoded on the loader's device.
 struct decoder_stats {
+  /// As loader_options::decoder names it: "device" or "nvjpeg".
+  std::string by = "device";
   /// Images, in so many groups, of which so many bytes were copied there.
   std::uint64_t images = 0;
   std::uint64_t groups = 0;

@@ -30,9 +30,9 @@ nb::object object_of(const std::optional<decoder_stats>& x) {
   nb::dict on_cpu;
   for (const auto& [why, images] : x->on_cpu)
     on_cpu[why.c_str()] = images;
-  return dict_with("images"_a = x->images, "groups"_a = x->groups, "bytes"_a = x->bytes,
-                   "prepared"_a = seconds(x->prepared), "waited"_a = seconds(x->waited),
-                   "on_cpu"_a = on_cpu);
+  return dict_with("by"_a = x->by, "images"_a = x->images, "groups"_a = x->groups,
+                   "bytes"_a = x->bytes, "prepared"_a = seconds(x->prepared),
+                   "waited"_a = seconds(x->waited), "on_cpu"_a = on_cpu);
 }
 
 nb::dict dict_of(const device_stats& x) {

@@ -9,6 +9,7 @@
 
 namespace leat {
 
+class device_jpegs;
 class device_kernels;
 
 /// A queue of work on a device, which the device does in order: the driver's own handle (CUstream,
@@ -71,6 +72,9 @@ public:
   /// What decodes there, which this keeps: it is loaded by the first call. Throws `errc::device`
   /// that says why the device cannot.
   virtual device_kernels& kernels() = 0;
+  /// A decoder of the device's maker, which must end before this. Throws `errc::device` that says
+  /// why there is none.
+  virtual std::unique_ptr<device_jpegs> open_jpegs() = 0;
 };
 
 } // namespace leat

@@ -87,7 +87,7 @@ bool image_maker::leave(std::span<const std::byte> file, std::span<const scan_pl
   else if (chain_.erasing && chain_.erasing->noise)
     x.why = cpu_reason::noise;
   if (!x.why && !(x.frame = reader_.frame_for(x.plan)))
-    x.why = reader_.is_jpeg() ? cpu_reason::not_baseline : cpu_reason::format;
+    x.why = reader_.is_jpeg() ? cpu_reason::components : cpu_reason::format;
   auto ahead = random; // whoever makes it at once draws the same
   if (const auto part = x.why ? std::nullopt : draw_part(chain_, x.size(), ahead))
     x.erased = {*part, chain_.erasing->values};

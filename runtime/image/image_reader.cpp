@@ -74,7 +74,7 @@ void image_reader::make(const resize_plan& what, const tensor_form& form, std::b
 }
 
 const jpeg_frame* image_reader::frame_for(const resize_plan& what) {
-  if (kind_ != kind::jpeg_planes || !own_scan_decoder_ || !planes_.can_go(plane_decoder::way::own))
+  if (kind_ != kind::jpeg_planes)
     return nullptr;
   frame_ = planes_.scale(dct_scale_for(what));
   return &frame_;

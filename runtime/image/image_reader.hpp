@@ -63,8 +63,8 @@ public:
   /// Where the MCU rows of the opened file begin, if that is not known yet.
   void know_places(std::span<const scan_place> x) noexcept { places_ = x; }
   bool is_jpeg() const noexcept { return kind_ == kind::jpeg_planes || kind_ == kind::jpeg_rows; }
-  /// The opened file as it is decoded for such pixels, in place of `make`; null where it is not one
-  /// that leat's own JPEG decoder takes. Borrowed until the next `open`.
+  /// The opened file as it is decoded for such pixels, in place of `make`; null where it is no JPEG
+  /// whose pixels are sums of products of its planes' samples. Borrowed until the next `open`.
   const jpeg_frame* frame_for(const resize_plan& what);
 
   /// Whether leat's own JPEG decoder made the opened file's pixels, once `make` made them.

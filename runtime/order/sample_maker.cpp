@@ -164,6 +164,7 @@ void sample_maker::rethrow_of_map(std::size_t number) const {
     case errc::bad_snapshot:
     case errc::worker_lost:
     case errc::interrupted:
+    case errc::device:
       throw; // about the job, and not the sample
     default:
       throw bad_sample(cause::function_error, problem.what());

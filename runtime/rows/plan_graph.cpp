@@ -1,6 +1,7 @@
 #include "runtime/base/text.hpp"
 #include "runtime/base/wire_format.hpp"
 #include "runtime/device/cuda/cuda_device.hpp"
+#include "runtime/device/device_jpegs.hpp"
 #include "runtime/device/device_name.hpp"
 #include "runtime/image/late_image.hpp"
 #include "runtime/order/indexed_planner.hpp"
@@ -169,10 +170,15 @@ std::string decoding_place(const std::string& device, const std::string& decoder
   if (decoder == "cpu")
     return ", on the processors";
   try {
-    open_cuda(*gpu)->kernels();
-    return ", of JPEGs with a row index on cuda:" + std::to_string(*gpu);
+    const auto calls = open_cuda(*gpu);
+    calls->kernels();
+    const auto place = "on cuda:" + std::to_string(*gpu);
+    if (decoder != "nvjpeg")
+      return ", of JPEGs with a row index " + place;
+    (void)calls->open_jpegs();
+    return ", of JPEGs by nvJPEG " + place;
   } catch (const error& problem) {
-    if (decoder == "device")
+    if (decoder == "device" || decoder == "nvjpeg")
       throw;
     return ", on the processors: " + std::string{problem.what()};
   }

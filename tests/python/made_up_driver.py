@@ -24,6 +24,7 @@ def load(folder: str = "") -> ctypes.CDLL:
     """Has leat find this driver, since it is the first of its name in the process. Does not start CUDA. "old": an old one."""
     os.environ.setdefault("LEAT_FAKE_CUDA", "devices=2")
     os.environ.setdefault("LEAT_CUDA_MODULE", str(Path(DIRECTORY) / "libleat_cuda.so"))
+    os.environ.setdefault("LEAT_NVJPEG", str(Path(DIRECTORY) / "libnvjpeg.so.13"))
     return ctypes.CDLL(str(Path(DIRECTORY) / folder / "libcuda.so.1"))
 
 

@@ -50,9 +50,22 @@ def test_pixels_are_those_of_the_processors(driver: made_up_driver.Driver, shard
         number += 1
     assert number == 5
     decoder = there.stats()["device"]["decoder"]
+    assert decoder["by"] == "device"
     assert decoder["images"] == 40
     assert decoder["on_cpu"] == {}
     assert decoder["prepared"] > 0
+
+
+def test_pixels_by_nvjpeg_that_is_made_up_are_its_own(driver: made_up_driver.Driver, tmp_path: Path) -> None:
+    subprocess.run([COMMAND, "make-data", tmp_path, "--samples", "40", "--shards", "2"], check=True, capture_output=True)
+    shards = str(tmp_path / "*.tar")  # without an index
+    here = leat.Loader(images(shards))
+    there = leat.Loader(images(shards), workers=2, device="cuda", decoder="nvjpeg")
+    for expected, found in zip(here, there, strict=True):
+        assert str(found.digest()) == str(expected.digest())
+        assert (contents(found.on_device("image")) == expected["image"]).all()
+    decoder = there.stats()["device"]["decoder"]
+    assert (decoder["by"], decoder["images"], decoder["on_cpu"]) == ("nvjpeg", 40, {})
 
 
 def test_what_is_decoded_there_is_not_on_the_host(driver: made_up_driver.Driver, shards: str) -> None:
@@ -94,7 +107,7 @@ def test_maps_of_python_that_read_pixels_have_them(driver: made_up_driver.Driver
 
 
 def test_a_wrong_decoder_is_named(shards: str) -> None:
-    for options in ({"decoder": "gpu"}, {"decoder": "device"}, {"decoder": "device", "device": "cpu"}):
+    for options in ({"decoder": "gpu"}, {"decoder": "device"}, {"decoder": "nvjpeg"}, {"decoder": "device", "device": "cpu"}):
         with pytest.raises(leat.InvalidArgument, match="decoder"):
             leat.Loader(images(shards), **options)
 
@@ -127,6 +140,20 @@ def test_the_command_says_where_images_were_decoded(shards: str, tmp_path: Path)
     ran = run("run", shards, "--global-batch", "8", *device, kernels="/nowhere/libleat_cuda.so")
     assert ran.returncode == 1
     assert "libleat_cuda" in ran.stderr
+
+
+def test_the_command_decodes_by_nvjpeg(shards: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = ["--device", "cuda", "--decoder", "nvjpeg"]
+    ran = run("run", shards, "--global-batch", "8", *device)
+    assert "40 images on the device by nvJPEG" in ran.stdout
+    ran = run("run", shards, "--global-batch", "8", "--json", *device)
+    assert json.loads(ran.stdout.splitlines()[-1])["device"]["decoder"]["by"] == "nvjpeg"
+    assert "of JPEGs by nvJPEG on cuda:0" in run("graph", shards, *device).stdout
+    monkeypatch.setenv("LEAT_NVJPEG", "/nowhere/libnvjpeg.so.13")
+    for command in (["run", shards, "--global-batch", "8"], ["graph", shards]):
+        ran = run(*command, *device)
+        assert ran.returncode == 1
+        assert "pip install nvidia-nvjpeg" in ran.stderr
 
 
 @pytest.mark.parametrize("lost", [1, 2, 3, 5])

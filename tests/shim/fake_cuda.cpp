@@ -102,21 +102,6 @@ __attribute__((destructor)) void look_for_problems() {
 
 } // namespace
 
-std::string leat::fake_cuda::setting(const std::string& name) {
-  const char* all = std::getenv("LEAT_FAKE_CUDA");
-  const std::string text = std::string{","} + (all ? all : "") + ',';
-  const auto at = text.find("," + name + "=");
-  if (at == std::string::npos)
-    return {};
-  const auto begin = at + name.size() + 2;
-  return text.substr(begin, text.find(',', begin) - begin);
-}
-
-std::uint64_t leat::fake_cuda::number(const std::string& name, std::uint64_t otherwise) {
-  const auto text = setting(name);
-  return text.empty() ? otherwise : std::strtoull(text.c_str(), nullptr, 10);
-}
-
 int leat::fake_cuda::find_gpu(gpu*& found) {
   if (!is_started())
     return not_initialized;

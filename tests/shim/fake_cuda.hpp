@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <mutex>
 #include <set>
 #include <string>
@@ -39,8 +40,20 @@ enum code : int {
 };
 
 /// A word of LEAT_FAKE_CUDA, read anew at each call: tests may change it.
-std::string setting(const std::string& name);
-std::uint64_t number(const std::string& name, std::uint64_t otherwise);
+inline std::string setting(const std::string& name) {
+  const char* all = std::getenv("LEAT_FAKE_CUDA");
+  const std::string text = std::string{","} + (all ? all : "") + ',';
+  const auto at = text.find("," + name + "=");
+  if (at == std::string::npos)
+    return {};
+  const auto begin = at + name.size() + 2;
+  return text.substr(begin, text.find(',', begin) - begin);
+}
+
+inline std::uint64_t number(const std::string& name, std::uint64_t otherwise) {
+  const auto text = setting(name);
+  return text.empty() ? otherwise : std::strtoull(text.c_str(), nullptr, 10);
+}
 
 struct gpu {
   explicit gpu(int i) : device(number("seed", 1) + static_cast<std::uint64_t>(i), order(), i) {

@@ -2,6 +2,7 @@
 
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/device/device_calls.hpp"
+#include "runtime/device/device_jpegs.hpp"
 #include "runtime/device/device_kernels.hpp"
 
 #include <array>
@@ -101,6 +102,7 @@ public:
   void wait_here(device_event mark) override;
   void wait_for_all() override;
   device_kernels& kernels() override;
+  std::unique_ptr<device_jpegs> open_jpegs() override;
 
   // A trainer's work. Beside its streams there are the default ones: null or 1 for all threads, and
   // 2, which is another one in each thread.

@@ -98,6 +98,10 @@ device_kernels& fake_device::kernels() {
   return *kernels_;
 }
 
+std::unique_ptr<device_jpegs> fake_device::open_jpegs() {
+  refuse("no decoder of its maker");
+}
+
 void fake_device::define(std::string name, fake_kernels::body body) {
   const mutex_lock lock{mutex_};
   kernels_->bodies_[std::move(name)] = std::move(body);

@@ -12,6 +12,7 @@ namespace {
 using nlohmann::json;
 
 void add_decoder(const decoder_stats& x, decoder_stats& to) {
+  to.by = x.by;
   to.images += x.images;
   to.groups += x.groups;
   to.bytes += x.bytes;
@@ -33,7 +34,8 @@ json decoder_to_json(const std::optional<decoder_stats>& x) {
   auto on_cpu = json::object();
   for (const auto& [why, images] : x->on_cpu)
     on_cpu[why] = images;
-  return {{"images", x->images},
+  return {{"by", x->by},
+          {"images", x->images},
           {"groups", x->groups},
           {"bytes", x->bytes},
           {"prepared_seconds", in_seconds(x->prepared)},
@@ -67,7 +69,8 @@ nlohmann::json device_to_json(const std::optional<device_stats>& x) {
 }
 
 std::string decoder_text(const decoder_stats& x) {
-  auto text = with_commas(x.images) + " images on the device";
+  auto text =
+      with_commas(x.images) + " images on the device" + (x.by == "nvjpeg" ? " by nvJPEG" : "");
   if (x.images > 0)
     text += ", for " + fixed(1e6 * in_seconds(x.prepared) / static_cast<double>(x.images), 1)
             + " us each on the processors";

@@ -167,8 +167,8 @@ void add_device_options(CLI::App& app, std::string& device, std::string& decoder
       ->type_name("cpu|cuda|cuda:N")
       ->default_str("cpu");
   app.add_option("--decoder", decoder, "Where JPEGs that go to a device are decoded")
-      ->check(CLI::IsMember({"auto", "cpu", "device"}))
-      ->type_name("auto|cpu|device")
+      ->check(CLI::IsMember({"auto", "cpu", "device", "nvjpeg"}))
+      ->type_name("auto|cpu|device|nvjpeg")
       ->default_str("auto");
 }
 

@@ -37,7 +37,7 @@ class LoaderOptions(TypedDict, total=False):
     keep: int
     hash_pixels: bool
     device_fields: Sequence[str]
-    decoder: Literal["auto", "cpu", "device"]
+    decoder: Literal["auto", "cpu", "device", "nvjpeg"]
     agree: Callable[[tuple[int, int, int]], Sequence[tuple[int, int, int]]] | None
     trace: Any
     runtime: Any
@@ -55,8 +55,9 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
     `epochs`: length of the job, counted from epoch 0, also after a load; None: without end. `device`: where tensors go;
     None: they stay in the batch's memory, or go to the accelerator's device after Accelerator.prepare(). Where that is "cuda"
     or "cuda:N", leat itself copies them there, ahead of their use; bytes stay on the host. `device_fields`: those that it
-    copies, if not all. `decoder`: where JPEGs that have a row index are decoded then. `group`: the process group of these
-    ranks, if it is not the default one. `state_timeout`: seconds that state_dict() waits for other ranks.
+    copies, if not all. `decoder`: where JPEGs that have a row index are decoded then, or "nvjpeg", whose pixels are others.
+    `group`: the process group of these ranks, if it is not the default one. `state_timeout`: seconds that state_dict() waits
+    for other ranks.
 
     One epoch at a time: an `iter` in the middle of an epoch leaves out its rest, on all ranks alike, except in an endless
     epoch (`end="cycle"`), where it continues. Raises leat.Error, InvalidArgument for uses that would silently lose data.

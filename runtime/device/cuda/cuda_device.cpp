@@ -6,6 +6,7 @@
 #include "runtime/device/cuda/cuda_context.hpp"
 #include "runtime/device/cuda/cuda_driver.hpp"
 #include "runtime/device/cuda/cuda_kernels.hpp"
+#include "runtime/device/cuda/nvjpeg_decoder.hpp"
 
 #include <leat/error.hpp>
 
@@ -126,6 +127,7 @@ public:
       kernels_ = load_cuda_kernels(context_);
     return *kernels_;
   }
+  std::unique_ptr<device_jpegs> open_jpegs() override { return open_nvjpeg(context_, *this); }
 
 private:
   [[noreturn]] void refuse_memory(std::size_t bytes) const {

@@ -1,9 +1,10 @@
 #include "runtime/device/cuda/cuda_image.hpp"
 
+#include "runtime/device/cuda/own_folder.hpp"
+
 #include <leat/error.hpp>
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -19,21 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kernels_name = "libleat_cuda.so";
 constexpr const char* variable_name = "LEAT_CUDA_MODULE";
-
-/// The folder of the library, module or program that has this function; empty if nobody knows.
-fs::path own_folder() {
-  ::Dl_info found = {};
-  ::link_map* map = nullptr;
-  std::error_code ignored;
-  if (::dladdr1(reinterpret_cast<const void*>(&own_folder), &found, reinterpret_cast<void**>(&map),
-                RTLD_DL_LINKMAP)
-          == 0
-      || !map)
-    return {};
-  if (map->l_name && *map->l_name) // nothing for the program itself
-    return fs::absolute(map->l_name, ignored).parent_path();
-  return fs::read_symlink("/proc/self/exe", ignored).parent_path();
-}
 
 std::vector<std::string> candidates() {
   const char* named = std::getenv(variable_name);

@@ -32,6 +32,8 @@ std::string_view to_string(cpu_reason x) noexcept {
     return "device busy";
   case cpu_reason::damage:
     return "damage";
+  case cpu_reason::not_for_nvjpeg:
+    return "not for nvJPEG";
   }
   return "";
 }

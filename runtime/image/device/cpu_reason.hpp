@@ -36,8 +36,10 @@ enum class cpu_reason : std::uint8_t {
   busy,
   /// The device found it damaged: the processor judges.
   damage,
+  /// nvJPEG, where it decodes, refuses the file, or is not asked: colours that are R, G and B.
+  not_for_nvjpeg,
 };
-inline constexpr std::size_t num_cpu_reasons = 14;
+inline constexpr std::size_t num_cpu_reasons = 15;
 
 /// "no row index", to end a line that counts such images.
 std::string_view to_string(cpu_reason x) noexcept;

@@ -190,13 +190,21 @@ needed_part plan_axes(const group_image& from, device_image& to, group_room& tak
   return x;
 }
 
+/// All MCUs.
+needed_part whole(const jpeg_frame& frame, needed_part x) {
+  x.left = x.top = 0;
+  x.right = frame.mcus_across() - 1;
+  x.bottom = frame.mcus_down() - 1;
+  return x;
+}
+
 // -- planes
 
-void plan_planes(const jpeg_frame& frame, const needed_part& part, std::size_t output_width,
-                 device_image& to, group_room& takes) {
+void plan_planes(const jpeg_frame& frame, const needed_part& part, planes_by by, device_image& to,
+                 group_room& takes) {
   const auto width = part.right - part.left + 1;
   const auto height = part.bottom - part.top + 1;
-  const auto pieces = pieces_of(small(output_width), device_tiles::columns);
+  const auto pieces = pieces_of(to.pixels.width, device_tiles::columns);
   to.x = small(part.left);
   to.y = small(part.top);
   to.width = small(width);
@@ -219,11 +227,13 @@ void plan_planes(const jpeg_frame& frame, const needed_part& part, std::size_t o
     x.first_block = small(takes.blocks);
     x.first_sample = small(takes.samples);
     x.first_narrowed = small(takes.narrowed);
-    takes.blocks += columns * rows;
     takes.samples += round_up(columns * rows * from.samples * from.samples, 16);
     takes.narrowed += num_rows * to.pixels.stride;
-    takes.tiles.block += (columns * rows + device_tiles::blocks - 1) / device_tiles::blocks;
     takes.tiles.row += (num_rows + device_tiles::rows - 1) / device_tiles::rows * pieces;
+    if (by != planes_by::kernels)
+      continue;
+    takes.blocks += columns * rows;
+    takes.tiles.block += (columns * rows + device_tiles::blocks - 1) / device_tiles::blocks;
     std::memcpy(x.quantisation, from.quantisation, sizeof x.quantisation);
   }
 }
@@ -340,10 +350,7 @@ void plan_pixels(const group_image& from, device_image& to, group_room& takes) {
                        * pieces_of(to.pixels.height, device_tiles::pixel_rows);
 }
 
-} // namespace
-
-std::optional<cpu_reason> describe(const group_image& from, device_image& to, group_room& takes) {
-  const auto& frame = *from.frame;
+std::optional<cpu_reason> why_not_by_kernels(const jpeg_frame& frame, device_image& to) {
   if (!frame.is_plain)
     return cpu_reason::not_baseline;
   if (!scan_decoder::understands(frame) || !has_planes(frame))
@@ -352,11 +359,31 @@ std::optional<cpu_reason> describe(const group_image& from, device_image& to, gr
     return cpu_reason::restarts;
   if (!read_codes(frame, to))
     return cpu_reason::tables;
+  return std::nullopt;
+}
+
+std::optional<cpu_reason> why_not_by_others(const jpeg_frame& frame) {
+  const bool is_gray = frame.num_components == 1;
+  if (!has_planes(frame) || (!is_gray && frame.num_components != 3))
+    return cpu_reason::components;
+  if (!is_gray && frame.colour != jpeg_frame::colours::ycc)
+    return cpu_reason::not_for_nvjpeg;
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<cpu_reason> describe(const group_image& from, planes_by by, device_image& to,
+                                   group_room& takes) {
+  const auto& frame = *from.frame;
+  if (const auto reason =
+          by == planes_by::kernels ? why_not_by_kernels(frame, to) : why_not_by_others(frame))
+    return reason;
   to.num_components = small(frame.num_components);
   takes.images = 1;
   plan_pixels(from, to, takes);
   const auto part = plan_axes(from, to, takes);
-  plan_planes(frame, part, from.plan->window.width, to, takes);
+  plan_planes(frame, by == planes_by::kernels ? part : whole(frame, part), by, to, takes);
   return std::nullopt;
 }
 

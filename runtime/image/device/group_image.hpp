@@ -21,12 +21,20 @@ struct erased_part {
   std::array<float, 3> values;
 };
 
+/// Who makes the planes of a group's images.
+enum class planes_by : std::uint8_t {
+  /// leat's own kernels, of the part that is needed.
+  kernels,
+  /// Somebody else, before the kernels: whole planes, at full size.
+  others,
+};
+
 /// One image to be decoded; all of it is borrowed for a call.
 struct group_image {
   std::span<const std::byte> file;
-  /// Scaled by `dct_scale_for(plan)`, as image_reader does it.
+  /// Scaled by `dct_scale_for(plan)`, as image_reader does it; at full size for planes by others.
   const jpeg_frame* frame = nullptr;
-  /// Of this file, from column 0 on in each MCU row.
+  /// Of this file, from column 0 on in each MCU row; none for planes by others.
   std::span<const work_place> places;
   const resize_plan* plan = nullptr;
   const tensor_form* form = nullptr;

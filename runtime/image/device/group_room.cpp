@@ -70,6 +70,7 @@ group_room::copied_places group_room::copied() const noexcept {
 group_room::made_places group_room::made() const noexcept {
   array_placer places;
   made_places x{};
+  x.samples = places.take(samples); // first, so that they may be written before all is known
   x.told = places.take(images * sizeof(std::uint32_t));
   x.grays = places.take(images * sizeof(float));
   x.tables = places.take(images * sizeof(device_tables));
@@ -77,7 +78,6 @@ group_room::made_places group_room::made() const noexcept {
   x.words = places.take((words + words_overrun) * sizeof(std::uint32_t));
   x.spans = places.take(spans * sizeof(device_span));
   x.weights = places.take(weights * sizeof(std::int16_t));
-  x.samples = places.take(samples);
   x.floats = places.take(floats * sizeof(float));
   x.coefficients =
       places.take(std::max(blocks * 64 * sizeof(std::int16_t), narrowed * sizeof(std::int16_t)));

@@ -42,7 +42,9 @@ struct group_room {
         colour_tiles, end;
   };
   struct made_places {
-    std::size_t told, grays, tables, bits, words, spans, weights, samples, floats;
+    /// 0.
+    std::size_t samples;
+    std::size_t told, grays, tables, bits, words, spans, weights, floats;
     /// Coefficients, and, once they are transformed, narrowed rows.
     std::size_t coefficients;
     std::size_t end;

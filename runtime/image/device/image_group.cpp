@@ -49,9 +49,9 @@ const T* write_to(std::span<std::byte> staging, std::size_t at, const std::vecto
 
 } // namespace
 
-image_group::image_group(std::span<std::byte> staging, std::size_t scratch)
+image_group::image_group(std::span<std::byte> staging, std::size_t scratch, planes_by by)
     : staging_(staging.first(std::min(staging.size(), most_bytes))),
-      scratch_(std::min(scratch, most_bytes)) {}
+      scratch_(std::min(scratch, most_bytes)), by_(by) {}
 
 void image_group::clear() {
   used_ = {};
@@ -83,11 +83,11 @@ image_group::added image_group::add(const group_image& x) {
     why_ = reason;
     return answer;
   };
-  if (const auto reason = describe(x, image, takes))
+  if (const auto reason = describe(x, by_, image, takes))
     return refuse(added::no, *reason);
   if (!fits(takes)) // before numbers of 32 bits are used
     return refuse(added::no, cpu_reason::too_large);
-  if (!plan_stretches(x, image, takes))
+  if (by_ == planes_by::kernels && !plan_stretches(x, image, takes))
     return refuse(added::no, cpu_reason::no_places);
   if (!fits(takes))
     return refuse(added::no, cpu_reason::too_large);
@@ -202,7 +202,8 @@ void image_group::add_tiles(const device_image& image) {
   const std::size_t pieces = pieces_of(image.pixels.width, device_tiles::columns);
   for (std::uint32_t c = 0; c < image.num_components; ++c) {
     const auto& x = image.components[c];
-    add_numbers(number, c, pieces_of(x.columns * x.rows, device_tiles::blocks), tiles_.block);
+    if (by_ == planes_by::kernels)
+      add_numbers(number, c, pieces_of(x.columns * x.rows, device_tiles::blocks), tiles_.block);
     add_numbers(number, c, pieces_of(x.num_rows, device_tiles::rows) * pieces, tiles_.row);
   }
   add_numbers(number, 0, pieces_of(image.pixels.height, device_tiles::pixel_rows) * pieces,

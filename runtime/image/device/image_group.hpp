@@ -20,7 +20,7 @@ public:
   /// `staging`: memory of the host, pinned where it can be, that is copied to the device at once.
   /// `scratch`: bytes of the device's memory that kernels use between them. Both begin at multiples
   /// of `group_alignment`, here and there.
-  image_group(std::span<std::byte> staging, std::size_t scratch);
+  image_group(std::span<std::byte> staging, std::size_t scratch, planes_by by = planes_by::kernels);
 
   /// Forgets all images.
   void clear();
@@ -34,6 +34,10 @@ public:
 
   /// Has nothing written for an image: the processor makes it after all.
   void withdraw(std::size_t number);
+
+  /// The image that was added last. The planes of its components begin at `first_sample` in
+  /// `scratch`, where others may write them before the kernels run.
+  const device_image& last() const noexcept { return images_.back(); }
 
   /// Images that were added, those that were withdrawn among them.
   std::size_t size() const noexcept { return images_.size(); }
@@ -61,6 +65,7 @@ private:
 
   std::span<std::byte> staging_;
   std::size_t scratch_;
+  planes_by by_;
   cpu_reason why_ = cpu_reason::no_places;
   group_room used_;
   std::vector<device_image> images_;

@@ -30,7 +30,7 @@ std::vector<kernel_launch> launches_of(const device_group& x) {
        {std::min(blocks_for(sixteenths, tiles::clearing), most_clearing), 1, 1},
        tiles::clearing,
        0},
-      {kernel::tables, {x.num_images, 1, 1}, tiles::tables, 0},
+      {kernel::tables, {x.num_stretches > 0 ? x.num_images : 0, 1, 1}, tiles::tables, 0},
       {kernel::unstuff,
        {blocks_for(x.num_stretches, tiles::unstuffed), 1, 1},
        tiles::unstuffed * warp_lanes,
@@ -45,6 +45,7 @@ std::vector<kernel_launch> launches_of(const device_group& x) {
     all.push_back({kernel::grays, {x.num_gray_tiles, 1, 1}, tiles::grays, 0});
   if (x.num_colour_tiles > 0)
     all.push_back({kernel::colours, {x.num_colour_tiles, 1, 1}, tiles::colours, 0});
+  std::erase_if(all, [](const auto& one) { return one.grid[0] == 0; }); // planes by others
   return all;
 }
 

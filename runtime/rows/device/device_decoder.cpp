@@ -1,6 +1,7 @@
 #include "runtime/rows/device/device_decoder.hpp"
 
 #include "runtime/image/image_maker.hpp"
+#include "runtime/image/jpeg/dct_scale.hpp"
 #include "runtime/image/jpeg/work_places.hpp"
 #include "runtime/rows/batch_slot.hpp"
 
@@ -40,6 +41,7 @@ device_decoder::device_decoder(std::shared_ptr<device_decoding> job, bool keeps_
 device_decoder::~device_decoder() {
   while (is_busy())
     (void)finish_oldest();
+  jpegs_ = nullptr; // waits for images of a group that was not given to the device
   job_->calls->end_stream(stream_);
 }
 
@@ -59,8 +61,15 @@ bool device_decoder::take(const row_target& row, std::size_t field, const late_i
     return refuse(cpu_reason::busy);
   const timed time{job_->prepared};
   recycle_finished();
-  if (!find_places(from))
-    return refuse(cpu_reason::no_places);
+  if (job_->by == decoded_by::nvjpeg) {
+    if (!jpegs_)
+      jpegs_ = job_->calls->open_jpegs();
+  } else {
+    if (!scan_decoder::understands(*from.frame))
+      return refuse(cpu_reason::not_baseline);
+    if (!find_places(from))
+      return refuse(cpu_reason::no_places);
+  }
   const auto has_row = [&](const late_group* x) {
     return std::any_of(x->open.begin(), x->open.end(),
                        [&](const auto& y) { return y.row == row.dense.data(); });
@@ -78,7 +87,7 @@ bool device_decoder::take(const row_target& row, std::size_t field, const late_i
     (void)begin_group(); // one is free
     added = add(row, field, from);
   }
-  return added == image_group::added::yes || refuse(now_->images().why());
+  return added == image_group::added::yes || refuse(now_->why());
 }
 
 bool device_decoder::find_places(const late_image& from) {
@@ -94,15 +103,21 @@ image_group::added device_decoder::add(const row_target& row, std::size_t field,
     image.kept.assign(from.file.begin(), from.file.end());
     image.from.file = image.kept;
   }
-  return now_->add({.file = from.file,
-                    .frame = from.frame,
-                    .places = places_,
-                    .plan = &from.plan,
-                    .form = &from.form,
-                    .jitter = from.jitter ? &*from.jitter : nullptr,
-                    .erased = from.erased ? &*from.erased : nullptr,
-                    .pixels = row.on_device[field]},
-                   std::move(image), row.layout->fields()[field].row_bytes());
+  auto whole = jpegs_ ? scaled(*from.frame, jpeg_frame::block) : jpeg_frame{};
+  const auto added = now_->add({.file = from.file,
+                                .frame = jpegs_ ? &whole : from.frame,
+                                .places = places_,
+                                .plan = &from.plan,
+                                .form = &from.form,
+                                .jitter = from.jitter ? &*from.jitter : nullptr,
+                                .erased = from.erased ? &*from.erased : nullptr,
+                                .pixels = row.on_device[field]},
+                               std::move(image), row.layout->fields()[field].row_bytes());
+  if (added != image_group::added::yes || !jpegs_
+      || jpegs_->decode(from.file, now_->planes_of_last(whole), stream_))
+    return added;
+  now_->refuse_last(cpu_reason::not_for_nvjpeg);
+  return image_group::added::no;
 }
 
 /// Removes those for which `each` is true.

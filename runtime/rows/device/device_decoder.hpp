@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/base/not_copied.hpp"
+#include "runtime/device/device_jpegs.hpp"
 #include "runtime/rows/device/device_decoding.hpp"
 #include "runtime/rows/device/late_group.hpp"
 #include "runtime/sample/late_fields.hpp"
@@ -71,6 +72,8 @@ private:
   late_group* finished_ = nullptr;
   std::shared_ptr<batch_slot> slot_;
   std::vector<work_place> places_;
+  /// By nvJPEG, once there was an image; null: leat's kernels decode.
+  std::unique_ptr<device_jpegs> jpegs_;
   /// Why images are made at once from now on: somebody reads pixels, or there is no memory.
   std::optional<cpu_reason> is_over_;
 };

@@ -1,5 +1,6 @@
 #include "runtime/rows/device/device_decoding.hpp"
 
+#include "runtime/device/device_jpegs.hpp"
 #include "runtime/image/late_image.hpp"
 
 #include <algorithm>
@@ -41,11 +42,14 @@ std::size_t device_decoding::scratch_for(std::size_t workers) {
 
 device_decoding::device_decoding(std::shared_ptr<device_calls> calls_,
                                  std::shared_ptr<pinned_memory> host_, std::size_t scratch_,
-                                 bool copies_back_, bool is_forced_)
-    : calls(std::move(calls_)), host(std::move(host_)), kernels(calls->kernels()), functions{},
-      copies_back(copies_back_), is_forced(is_forced_), scratch(scratch_), staging(scratch / 8) {
+                                 bool copies_back_, bool is_forced_, decoded_by by_)
+    : calls(std::move(calls_)), host(std::move(host_)), by(by_),
+      kernels(calls->kernels()), functions{}, copies_back(copies_back_), is_forced(is_forced_),
+      scratch(scratch_), staging(scratch / 8) {
   for (std::size_t i = 0; i < num_kernels; ++i)
     functions[i] = kernels.find(name_of(static_cast<kernel>(i)));
+  if (by == decoded_by::nvjpeg)
+    (void)calls->open_jpegs(); // throws; each worker has its own
 }
 
 } // namespace leat

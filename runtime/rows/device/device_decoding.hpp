@@ -10,16 +10,26 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace leat {
 
+/// Who decodes on a device.
+enum class decoded_by : std::uint8_t {
+  /// leat's kernels: the pixels of the processor.
+  kernels,
+  /// nvJPEG, to planes of which leat's kernels make pixels: others, where the two decode otherwise.
+  nvjpeg,
+};
+
 /// How the workers of a job decode images on a device: what they share.
 struct device_decoding : not_copied {
   /// Throws `errc::device` that says why the device cannot. `scratch`: see scratch_for().
   device_decoding(std::shared_ptr<device_calls> calls, std::shared_ptr<pinned_memory> host,
-                  std::size_t scratch, bool copies_back, bool is_forced);
+                  std::size_t scratch, bool copies_back, bool is_forced,
+                  decoded_by by = decoded_by::kernels);
 
   /// A group's part where at most so many workers share the device's memory for this.
   static std::size_t scratch_for(std::size_t workers);
@@ -31,6 +41,7 @@ struct device_decoding : not_copied {
 
   const std::shared_ptr<device_calls> calls;
   const std::shared_ptr<pinned_memory> host;
+  const decoded_by by;
   device_kernels& kernels;
   std::array<device_kernel, num_kernels> functions;
   /// Pixels are copied to the host's memory of the row, too.

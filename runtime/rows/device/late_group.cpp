@@ -10,7 +10,9 @@ namespace leat {
 
 late_group::late_group(const device_decoding& job)
     : job_(job), staging_(job.staging, job.host), copied_(job.calls, job.staging),
-      scratch_(job.calls, job.scratch), images_({staging_.data(), staging_.size()}, job.scratch),
+      scratch_(job.calls, job.scratch),
+      images_({staging_.data(), staging_.size()}, job.scratch,
+              job.by == decoded_by::nvjpeg ? planes_by::others : planes_by::kernels),
       told_(device_decoding::most_images * sizeof(std::uint32_t), job.host),
       done_(job.calls->make_event()) {}
 
@@ -22,14 +24,34 @@ image_group::added late_group::add(const group_image& image, open_image as, std:
   if (images_.size() == device_decoding::most_images)
     return image_group::added::full;
   const auto added = images_.add(image);
-  if (added != image_group::added::yes)
+  if (added != image_group::added::yes) {
+    why_ = images_.why();
     return added;
+  }
   as.number = images_.size() - 1;
   row_of.push_back(0);
   if (job_.copies_back)
     back_.push_back({as.number, as.on_host, image.pixels, bytes});
   open.push_back(std::move(as));
   return added;
+}
+
+std::vector<device_plane> late_group::planes_of_last(const jpeg_frame& frame) const {
+  const auto& image = images_.last();
+  std::vector<device_plane> planes;
+  for (std::size_t c = 0; c < image.num_components; ++c) {
+    const auto& x = image.components[c];
+    const auto size = frame.coded_size(c);
+    planes.push_back({scratch_.data() + x.first_sample, std::size_t{x.columns} * x.each, size.width,
+                      size.height});
+  }
+  return planes;
+}
+
+void late_group::refuse_last(cpu_reason why) noexcept {
+  why_ = why;
+  withdraw(open.back());
+  open.pop_back();
 }
 
 void late_group::withdraw(const open_image& x) noexcept {

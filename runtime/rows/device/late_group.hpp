@@ -2,6 +2,7 @@
 
 #include "runtime/base/huge_buffer.hpp"
 #include "runtime/base/not_copied.hpp"
+#include "runtime/device/device_jpegs.hpp"
 #include "runtime/device/device_memory.hpp"
 #include "runtime/image/device/image_group.hpp"
 #include "runtime/image/late_image.hpp"
@@ -53,6 +54,12 @@ public:
 
   bool is_empty() const noexcept { return rows.empty() && open.empty(); }
   image_group::added add(const group_image& image, open_image as, std::size_t bytes);
+  /// Where others write the planes of the image that was added last.
+  std::vector<device_plane> planes_of_last(const jpeg_frame& frame) const;
+  /// The processor makes the image that was added last.
+  void refuse_last(cpu_reason why) noexcept;
+  /// Why the last one was not added, or refused.
+  cpu_reason why() const noexcept { return why_; }
   /// Somebody else makes the image, or nobody: waits for a device that has it.
   void withdraw(const open_image& x) noexcept;
   /// Gives all of it to the device. What goes wrong is said of its rows.
@@ -97,6 +104,7 @@ private:
   huge_buffer told_;
   const device_event done_;
   std::vector<copied_pixels> back_;
+  cpu_reason why_ = cpu_reason::busy;
   std::optional<error> failure_;
   bool is_given_ = false;
 };

@@ -13,6 +13,8 @@ class Contender:
     """Distributions that have to be installed; their versions are reported."""
     differs: str = ""
     """What it does differently from the others."""
+    needs_gpu: bool = False
+    """Left out where there is no GPU."""
 
 
 TORCHVISION = ("torch", "torchvision", "simplejpeg")
@@ -21,6 +23,7 @@ DALI_DIFFERS = (
     "shuffles a buffer of 256 images, not the epoch; reads ahead across ends of epochs; "
     "its center crop for evaluation may be off by a pixel"
 )
+GPU_DIFFERS = "decodes by nvJPEG, whose pixels are others, and leaves its batches on the GPU"
 
 CONTENDERS = (
     Contender("leat", "leat", "leat_command", differs=LEAT_DIFFERS),
@@ -33,6 +36,32 @@ CONTENDERS = (
     ),
     Contender("dali-shards", "DALI (CPU), webdataset reader", "dali_loader", "shards", ("nvidia-dali-cuda120",), DALI_DIFFERS),
     Contender("dali-files", "DALI (CPU), file reader", "dali_loader", "files", ("nvidia-dali-cuda120",), DALI_DIFFERS),
+    Contender(
+        "dali-mixed-shards",
+        "DALI (GPU, mixed), webdataset reader",
+        "dali_loader",
+        "shards-mixed",
+        ("nvidia-dali-cuda120",),
+        f"{DALI_DIFFERS}; {GPU_DIFFERS}",
+        needs_gpu=True,
+    ),
+    Contender(
+        "dali-mixed-files",
+        "DALI (GPU, mixed), file reader",
+        "dali_loader",
+        "files-mixed",
+        ("nvidia-dali-cuda120",),
+        f"{DALI_DIFFERS}; {GPU_DIFFERS}",
+        needs_gpu=True,
+    ),
+    Contender(
+        "nvjpeg",
+        "nvJPEG by torchvision, on the GPU",
+        "nvjpeg_loader",
+        packages=TORCHVISION,
+        differs=f"decodes whole images; workers are threads that read files; {GPU_DIFFERS}",
+        needs_gpu=True,
+    ),
     Contender("torch-torchvision", "torch DataLoader, torchvision", "torch_loader", "torchvision", TORCHVISION),
     Contender(
         "torch-pillow",

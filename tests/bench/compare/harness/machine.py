@@ -1,5 +1,6 @@
 """The machine, and who else uses it."""
 
+import ctypes
 import datetime
 import os
 import platform
@@ -27,6 +28,16 @@ def processor() -> str:
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.machine()
+
+
+def has_gpu() -> bool:
+    """One that CUDA's driver can use."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    number = ctypes.c_int()
+    return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(number)) == 0 and number.value > 0
 
 
 class BusyClock:

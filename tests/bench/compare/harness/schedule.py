@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from contenders.protocol import Job
 from contenders.registry import Contender
-from harness import environment
+from harness import environment, machine
 from harness.process import Run, run
 
 TRIES = 4
@@ -72,6 +72,9 @@ def compare(contenders: list[Contender], plan: Plan, job: Job) -> list[Result]:
 
 def described(contender: Contender) -> Result:
     result = Result(contender)
+    if contender.needs_gpu and not machine.has_gpu():
+        result.failure = "no GPU here"
+        return result
     refused = environment.refusals()
     for name in contender.packages:
         try:

@@ -1,10 +1,14 @@
 #include "runtime/image/device/image_group.hpp"
+#include "runtime/image/device/kernel_launch.hpp"
 #include "tests/support/host_decoder.hpp"
 #include "tests/support/image_files.hpp"
 #include "tests/support/image_plans.hpp"
 #include "tests/support/jpeg_writer.hpp"
 #include "tests/support/random_text.hpp"
 #include "tests/support/sanitized.hpp"
+
+#include <cstring>
+#include <deque>
 
 namespace leat::image_group_test {
 
@@ -123,6 +127,70 @@ TEST_CASE("an image that fits no group is the processor's") {
     CHECK(less.group.add(x.image()) == added::no);
     CHECK(less.group.why() == cpu_reason::too_large);
     CHECK(less.group.size() == 0);
+  }
+}
+
+namespace {
+
+/// Decodes the planes of the last image by libjpeg, whole and at full size.
+void make_planes(small_file& x, const device_image& image, std::byte* samples) {
+  plane_decoder decoder;
+  decoder.open(x.file, no_limit);
+  const auto& frame = decoder.scale(jpeg_frame::block);
+  decoder.start(plane_decoder::way::libjpeg, {0, 0, frame.mcus_across(), frame.mcus_down()});
+  for (std::size_t mcu_row = 0; mcu_row < frame.mcus_down(); mcu_row += frame.rows_at_once) {
+    plane_strip strip;
+    REQUIRE(decoder.next(strip));
+    for (std::size_t c = 0; c < frame.num_components; ++c) {
+      const auto& to = image.components[c];
+      const auto& from = strip.planes[c];
+      const auto size = frame.coded_size(c);
+      REQUIRE(to.columns * to.each >= size.width);
+      for (std::size_t y = 0; y < from.count && from.first + y < size.height; ++y)
+        std::memcpy(samples + to.first_sample + (from.first + y) * to.columns * to.each,
+                    from.data + y * from.stride, size.width);
+    }
+  }
+}
+
+} // namespace
+
+TEST_CASE("planes that others make become the processor's pixels, of files of all kinds") {
+  const jpeg_kind kinds[] = {{.components = 1},
+                             {.components = 1, .horizontal = 2, .vertical = 2},
+                             {},
+                             {.horizontal = 2, .restart = 3},
+                             {.horizontal = 2, .vertical = 2, .progressive = true},
+                             {.vertical = 2, .optimized = true},
+                             {.horizontal = 4}};
+  aligned_vector<std::byte> staging(ample);
+  aligned_vector<std::byte> scratch(ample);
+  image_group group{staging, ample, planes_by::others};
+  for (int round = 0; round < 2; ++round) {
+    std::deque<small_file> all;
+    for (const auto& kind : kinds) {
+      auto& x = all.emplace_back(kind);
+      auto image = x.image();
+      image.places = {};
+      REQUIRE(group.add(image) == added::yes);
+      make_planes(x, group.last(), scratch.data());
+    }
+    small_file rgb{{.rgb = true}};
+    CHECK(group.add(rgb.image()) == added::no);
+    CHECK(group.why() == cpu_reason::not_for_nvjpeg);
+    small_file cmyk{{.components = 4}};
+    CHECK(group.add(cmyk.image()) == added::no);
+    CHECK(group.why() == cpu_reason::components);
+    const auto sealed = group.seal(staging.data(), scratch.data());
+    for (const auto& launch : launches_of(sealed)) {
+      CHECK(launch.which != kernel::tables);
+      CHECK(launch.which != kernel::decode);
+      CHECK(launch.which != kernel::transform);
+    }
+    run_on_host(sealed);
+    for (auto& x : all)
+      CHECK((x.pixels == x.wanted()));
+    group.clear();
   }
 }
 
