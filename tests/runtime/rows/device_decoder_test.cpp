@@ -2,6 +2,7 @@
 #include "runtime/image/jpeg/work_places.hpp"
 #include "runtime/rows/batch_slot.hpp"
 #include "runtime/rows/device/device_decoder.hpp"
+#include "tests/support/drawn.hpp"
 #include "tests/support/host_decoder.hpp"
 #include "tests/support/host_kernels.hpp"
 #include "tests/support/image_files.hpp"
@@ -38,7 +39,10 @@ constexpr std::byte nobodys{0x5A};
 
 struct photograph {
   std::vector<std::byte> file;
+  /// By work, and of rows: where damage lies above the pixels, it matters whether the latter are
+  /// known.
   std::vector<std::byte> places;
+  std::vector<scan_place> rows;
 };
 
 /// Small ones; every third is damaged once its places are found, which only who decodes it knows.
@@ -49,11 +53,11 @@ const std::vector<photograph>& photographs() {
       jpeg_kind kind{.components = i % 5 == 4 ? 1 : 3};
       if (i % 2 == 1)
         kind.horizontal = kind.vertical = 2;
-      photograph x{write_jpeg(40 + 3 * i, 33 + 5 * i, kind, i), {}};
+      photograph x{write_jpeg(40 + 3 * i, 33 + 5 * i, kind, i), {}, {}};
       plane_decoder decoder;
       decoder.open(x.file, no_limit);
       std::vector<work_place> places;
-      (void)decoder.survey(&places);
+      x.rows = decoder.survey(&places);
       if (i % 3 == 2)
         for (const std::size_t part : {3, 4, 5})
           x.file[x.file.size() * part / 6] ^= std::byte{0x55};
@@ -83,12 +87,15 @@ std::shared_ptr<const batch_layout> layout() {
 constexpr std::size_t num_fields = 2;
 
 /// What the processor makes of a photograph; nothing: it is bad.
-std::optional<pixels> wanted(std::size_t photo, std::size_t field, std::uint64_t draw) {
+std::optional<pixels> wanted(std::size_t photo, std::size_t field, std::uint64_t draw,
+                             bool knows_rows) {
   image_maker maker{chain_of(field), {}};
   rng random{1, draw};
   pixels to(layout()->fields()[field].row_bytes());
+  const auto& x = photographs()[photo];
   try {
-    maker.make(photographs()[photo].file, {}, random, [&](const shape&) { return to.data(); });
+    maker.make(x.file, knows_rows ? std::span{x.rows} : std::span<const scan_place>{}, random,
+               [&](const shape&) { return to.data(); });
   } catch (const bad_sample&) {
     return std::nullopt;
   }
@@ -185,6 +192,8 @@ private:
     bool is_late = false;
     /// It was made on the host, and well.
     bool is_made = false;
+    /// After all, because somebody read it.
+    bool is_read = false;
   };
   struct row {
     field_state fields[num_fields];
@@ -205,13 +214,13 @@ private:
 
   void take(std::size_t i, std::size_t f) {
     auto& x = rows_[i].fields[f];
-    x = {random_() % photographs().size(), random_(), false, false};
+    x = {random_() % photographs().size(), random_()};
     auto photo = photographs()[x.photo];
     rng random{1, x.draw};
     const auto later = [&](late_image& from) -> std::optional<std::span<const scan_place>> {
       from.work_bytes = photo.places;
       x.is_late = decoder_->take(targets_[i], f, from);
-      return x.is_late ? std::nullopt : std::optional{std::span<const scan_place>{}};
+      return x.is_late ? std::nullopt : std::optional{std::span<const scan_place>{photo.rows}};
     };
     if (!keeps_files_)
       files_.push_back(photo.file);
@@ -254,7 +263,7 @@ private:
       if (auto& x = rows_[i].fields[f]; std::exchange(x.is_late, false))
         try {
           decoder_->make_now(targets_[i], f);
-          x.is_made = true;
+          x.is_made = x.is_read = true;
         } catch (const bad_sample&) {
           rows_[i].is_bad = true;
         }
@@ -280,7 +289,7 @@ private:
       CHECK(field.is_late == ((there >> f & 1) != 0));
       if (!field.is_late && !field.is_made)
         continue;
-      const auto due = wanted(field.photo, f, field.draw);
+      const auto due = wanted(field.photo, f, field.draw, !field.is_read);
       REQUIRE(due);
       if (field.is_late)
         CHECK(std::ranges::equal(on_device(i, f), *due));
@@ -297,8 +306,10 @@ private:
   }
 
   void finish() {
+    std::size_t next = 0;
     for (const auto& found : decoder_->finish_oldest()) {
       CHECK(found.slot == slot_.get());
+      CHECK(found.number >= std::exchange(next, found.number + 1));
       auto& x = rows_[found.number];
       CHECK(std::exchange(x.waits, false));
       const auto is_damaged = [](const field_state& f) { return f.is_late && f.photo % 3 == 2; };
@@ -342,7 +353,9 @@ TEST_CASE("device_decoder: every row comes back once, with its pixels, and nothi
   std::uint64_t decoded = 0;
   std::uint64_t told = 0;
   std::uint64_t failed = 0;
-  for (std::uint32_t seed = 0; seed < (sanitized ? 100 : 2000); ++seed) {
+  for (std::uint32_t seed = 0; seed < (sanitized ? 200 : 2000); ++seed) {
+    if (!is_drawn(seed))
+      continue;
     CAPTURE(seed);
     schedule x{seed};
     x.run();
@@ -350,9 +363,9 @@ TEST_CASE("device_decoder: every row comes back once, with its pixels, and nothi
     told += x.told;
     failed += x.failed;
   }
-  CHECK(decoded > 1000);
-  CHECK(told > 50);
-  CHECK(failed > 50);
+  CHECK(decoded > 200);
+  CHECK(told > 10);
+  CHECK(failed > 10);
 }
 
 } // namespace leat::device_decoder_test
