@@ -91,14 +91,11 @@ bool image_maker::leave(std::span<const std::byte> file, std::span<const scan_pl
   auto ahead = random; // whoever makes it at once draws the same
   if (const auto part = x.why ? std::nullopt : draw_part(chain_, x.size(), ahead))
     x.erased = {*part, chain_.erasing->values};
-  const auto places_now = later(x);
-  if (places_now)
-    reader_.know_places(*places_now);
-  return !places_now;
+  return later(x);
 }
 
 void image_maker::make_now(const late_image& x, std::byte* to) {
-  reader_.open(x.file, options_.max_pixels);
+  reader_.open(x.file, options_.max_pixels, x.places);
   if (x.jitter) {
     replace(x.size(), [&](const float_image& pixels) {
       reader_.make(x.plan, float_planes, reinterpret_cast<std::byte*>(pixels.data));

@@ -33,9 +33,8 @@ public:
 
   /// Throws `bad_sample`: what image_reader throws, and wrong_shape where an image is too small.
   /// `places`: as image_reader::open takes them.
-  /// `later`: asked whether somebody makes the tensor's bytes later; if not, answers the places to
-  /// make them at once with. Empty: they are made at once.
-  using make_later = std::function<std::optional<std::span<const scan_place>>(late_image&)>;
+  /// `later`: asked whether somebody makes the tensor's bytes later. Empty: they are made at once.
+  using make_later = std::function<bool(late_image&)>;
   void make(std::span<const std::byte> file, std::span<const scan_place> places, rng& random,
             const make_tensor& tensor, const make_later& later = {});
   /// The bytes of an image that was to be made later.

@@ -60,8 +60,6 @@ public:
   /// made into fewer than 24 pixels, the two may differ by more.
   void make_exact(const resize_plan& what, const tensor_form& form, std::byte* to);
 
-  /// Where the MCU rows of the opened file begin, if that is not known yet.
-  void know_places(std::span<const scan_place> x) noexcept { places_ = x; }
   bool is_jpeg() const noexcept { return kind_ == kind::jpeg_planes || kind_ == kind::jpeg_rows; }
   /// The opened file as it is decoded for such pixels, in place of `make`; null where it is no JPEG
   /// whose pixels are sums of products of its planes' samples. Borrowed until the next `open`.

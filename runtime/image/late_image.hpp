@@ -29,13 +29,14 @@ struct late_image {
   image_maker* maker = nullptr;
   /// Borrowed until the row is done: sources that know of places lend it.
   std::span<const std::byte> file = {};
+  /// Of its MCU rows; borrowed likewise.
+  std::span<const scan_place> places = {};
   /// Why it can only be made at once; then the rest is not said.
   std::optional<cpu_reason> why = {};
 
   // Borrowed for the call that hands it over:
   /// What the source knows of the file's places by work: see read_work_places().
   std::span<const std::byte> work_bytes = {};
-  std::span<const scan_place> places = {};
   /// As it is decoded for the plan.
   const jpeg_frame* frame = nullptr;
 

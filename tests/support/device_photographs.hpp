@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,7 +36,9 @@ public:
   static constexpr std::size_t num_images = 48;
 
   /// `is_indexed`: with a row index.
-  explicit photographs(bool is_indexed = true) {
+  /// `spoiled`: the files that are damaged.
+  explicit photographs(bool is_indexed = true,
+                       std::span<const std::size_t> spoiled = photographs::damaged) {
     for (std::size_t shard = 0; shard < 2; ++shard) {
       tar_writer tar;
       for (std::size_t i = 0; i < num_images / 2; ++i) {
@@ -49,7 +52,7 @@ public:
       if (is_indexed)
         (void)build_row_index(source());
       auto bytes = content_of(path);
-      for (const auto n : damaged)
+      for (const auto n : spoiled)
         if (const auto at = bytes.find("image" + std::to_string(100 + n) + ".jpg");
             at != std::string::npos)
           for (const std::size_t beyond : {5'003, 5'507, 6'011}) // of the header
@@ -110,6 +113,13 @@ private:
   temporary_directory directory_;
 };
 
+/// Whether an id is that of a damaged one.
+inline bool is_damaged(const std::string& id) {
+  const auto number = std::stoul(id.substr(id.size() - 3)) - 100;
+  return std::find(std::begin(photographs::damaged), std::end(photographs::damaged), number)
+         != std::end(photographs::damaged);
+}
+
 inline const photographs& indexed_photographs() {
   static const photographs all;
   return all;
@@ -120,11 +130,16 @@ struct chosen_images {
   bool reads_pixels = false;
   const photographs& of = indexed_photographs();
   std::vector<map_stage> more = {};
+  bool in_order = false;
 };
 
 inline pipeline images(const chosen_images& x = {}) {
-  auto all =
-      x.of.source().shuffle({.seed = 5}).map(train_image("jpg", x.image)).map(int_label("cls"));
+  auto all = x.of.source();
+  if (x.in_order)
+    all = all.skip(1); // so that the first row of a batch is damaged
+  else
+    all = all.shuffle({.seed = 5});
+  all = all.map(train_image("jpg", x.image)).map(int_label("cls"));
   // Of a length of its own: what takes a bad sample's row has another one.
   all = all.map("note@1", [](sample& s, context&) {
     const auto n = static_cast<std::size_t>(s.get<std::int64_t>("label"));
@@ -143,15 +158,15 @@ inline pipeline images(const chosen_images& x = {}) {
 }
 
 /// `is_last`: colours are adjusted after all other steps before the tensor.
-inline pipeline adjusted_images(bool has_noise, bool is_last) {
+inline pipeline adjusted_images(bool has_noise, bool is_last,
+                                const photographs& of = indexed_photographs()) {
   std::vector<image_transform> steps{
       random_resized_crop({48, 56}), color_jitter(0.4, 0.3, 0.5, 0.1), random_horizontal_flip(0.5),
       normalize({0.5, 0.4, 0.3}, {0.2, 0.3, 0.4}),
       random_erasing({.p = 0.7, .value = {1, 2, 3}, .noise = has_noise})};
   if (is_last)
     std::swap(steps[1], steps[2]);
-  return indexed_photographs()
-      .source()
+  return of.source()
       .shuffle({.seed = 2})
       .map(decode_image("jpg", steps))
       .map("note@1", [](sample& s, context&) { s.set("note", s.id()); })

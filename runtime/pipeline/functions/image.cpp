@@ -15,8 +15,6 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -64,29 +62,18 @@ map_function image_function(const std::vector<std::string>& names, const image_c
   return [names, maker, places](sample& to, context& in) {
     const auto& name = choose(names, to);
     const auto file = to.bytes(name);
-    const auto read_places = [&] {
-      read_row_places(source_access::places(to, name), file, *places);
-    };
+    read_row_places(source_access::places(to, name), file, *places);
     // The file stays readable until the map is done, even if the tensor takes its field's place.
     const auto tensor = [&](const shape& dims) {
       return to.make_tensor(image_field, maker->form().type, dims);
     };
     if (name != image_field && source_access::has_late_fields(to)) {
       const auto work_bytes = source_access::places(to, name, place_kind::work);
-      places->clear();
-      if (work_bytes.empty())
-        read_places();
-      maker->make(file, *places, in.rng(), tensor,
-                  [&](late_image& x) -> std::optional<std::span<const scan_place>> {
-                    x.work_bytes = work_bytes;
-                    if (source_access::make_later(to, image_field, x))
-                      return std::nullopt;
-                    if (places->empty())
-                      read_places();
-                    return *places;
-                  });
+      maker->make(file, *places, in.rng(), tensor, [&](late_image& x) {
+        x.work_bytes = work_bytes;
+        return source_access::make_later(to, image_field, x);
+      });
     } else {
-      read_places();
       maker->make(file, *places, in.rng(), tensor);
     }
     if (name != image_field)

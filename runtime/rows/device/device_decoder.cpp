@@ -102,6 +102,8 @@ image_group::added device_decoder::add(const row_target& row, std::size_t field,
   if (keeps_files_) {
     image.kept.assign(from.file.begin(), from.file.end());
     image.from.file = image.kept;
+    image.kept_places.assign(from.places.begin(), from.places.end());
+    image.from.places = image.kept_places;
   }
   auto whole = jpegs_ ? scaled(*from.frame, jpeg_frame::block) : jpeg_frame{};
   const auto added = now_->add({.file = from.file,

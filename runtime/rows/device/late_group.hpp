@@ -50,6 +50,7 @@ public:
     late_image from = {};
     /// The file, where it does not outlive the row.
     std::vector<std::byte> kept = {};
+    std::vector<scan_place> kept_places = {};
   };
 
   bool is_empty() const noexcept { return rows.empty() && open.empty(); }
