@@ -39,8 +39,7 @@ constexpr std::byte nobodys{0x5A};
 
 struct photograph {
   std::vector<std::byte> file;
-  /// By work, and of rows: where damage lies above the pixels, it matters whether the latter are
-  /// known.
+  /// By work, and of rows.
   std::vector<std::byte> places;
   std::vector<scan_place> rows;
 };
@@ -87,15 +86,13 @@ std::shared_ptr<const batch_layout> layout() {
 constexpr std::size_t num_fields = 2;
 
 /// What the processor makes of a photograph; nothing: it is bad.
-std::optional<pixels> wanted(std::size_t photo, std::size_t field, std::uint64_t draw,
-                             bool knows_rows) {
+std::optional<pixels> wanted(std::size_t photo, std::size_t field, std::uint64_t draw) {
   image_maker maker{chain_of(field), {}};
   rng random{1, draw};
   pixels to(layout()->fields()[field].row_bytes());
   const auto& x = photographs()[photo];
   try {
-    maker.make(x.file, knows_rows ? std::span{x.rows} : std::span<const scan_place>{}, random,
-               [&](const shape&) { return to.data(); });
+    maker.make(x.file, x.rows, random, [&](const shape&) { return to.data(); });
   } catch (const bad_sample&) {
     return std::nullopt;
   }
@@ -192,8 +189,6 @@ private:
     bool is_late = false;
     /// It was made on the host, and well.
     bool is_made = false;
-    /// After all, because somebody read it.
-    bool is_read = false;
   };
   struct row {
     field_state fields[num_fields];
@@ -217,17 +212,17 @@ private:
     x = {random_() % photographs().size(), random_()};
     auto photo = photographs()[x.photo];
     rng random{1, x.draw};
-    const auto later = [&](late_image& from) -> std::optional<std::span<const scan_place>> {
+    const auto later = [&](late_image& from) {
       from.work_bytes = photo.places;
-      x.is_late = decoder_->take(targets_[i], f, from);
-      return x.is_late ? std::nullopt : std::optional{std::span<const scan_place>{photo.rows}};
+      return x.is_late = decoder_->take(targets_[i], f, from);
     };
     if (!keeps_files_)
       files_.push_back(photo.file);
     auto& file = keeps_files_ ? photo.file : files_.back();
     try {
       makers_[f].make(
-          file, {}, random, [&](const shape&) { return targets_[i].dense[f]; }, later);
+          file, photographs()[x.photo].rows, random,
+          [&](const shape&) { return targets_[i].dense[f]; }, later);
       x.is_made = !x.is_late;
     } catch (const bad_sample&) {
       rows_[i].is_bad = true;
@@ -263,7 +258,7 @@ private:
       if (auto& x = rows_[i].fields[f]; std::exchange(x.is_late, false))
         try {
           decoder_->make_now(targets_[i], f);
-          x.is_made = x.is_read = true;
+          x.is_made = true;
         } catch (const bad_sample&) {
           rows_[i].is_bad = true;
         }
@@ -289,7 +284,7 @@ private:
       CHECK(field.is_late == ((there >> f & 1) != 0));
       if (!field.is_late && !field.is_made)
         continue;
-      const auto due = wanted(field.photo, f, field.draw, !field.is_read);
+      const auto due = wanted(field.photo, f, field.draw);
       REQUIRE(due);
       if (field.is_late)
         CHECK(std::ranges::equal(on_device(i, f), *due));
