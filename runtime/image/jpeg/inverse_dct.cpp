@@ -1,5 +1,7 @@
 #include "runtime/image/jpeg/inverse_dct.hpp"
 
+#include "runtime/image/jpeg/dct_factors.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/image/jpeg/inverse_dct.cpp"
 #include "runtime/image/simd_targets.hpp"
@@ -24,36 +26,7 @@ using wide = hn::Vec<sums>;
 
 constexpr std::size_t blocks = hn::MaxLanes(words()) / 8;
 
-constexpr int scale_bits = 13;
-
-/// x * 2^13, rounded.
-constexpr int fixed(double x) {
-  // NOLINTNEXTLINE(bugprone-incorrect-roundings): of numbers above zero, at compile time
-  return static_cast<int>(x * (1 << scale_bits) + 0.5);
-}
-
-constexpr int f_0_211 = fixed(0.211164243);
-constexpr int f_0_298 = fixed(0.298631336);
-constexpr int f_0_390 = fixed(0.390180644);
-constexpr int f_0_509 = fixed(0.509795579);
-constexpr int f_0_541 = fixed(0.541196100);
-constexpr int f_0_601 = fixed(0.601344887);
-constexpr int f_0_720 = fixed(0.720959822);
-constexpr int f_0_765 = fixed(0.765366865);
-constexpr int f_0_850 = fixed(0.850430095);
-constexpr int f_0_899 = fixed(0.899976223);
-constexpr int f_1_061 = fixed(1.061594337);
-constexpr int f_1_175 = fixed(1.175875602);
-constexpr int f_1_272 = fixed(1.272758580);
-constexpr int f_1_451 = fixed(1.451774981);
-constexpr int f_1_501 = fixed(1.501321110);
-constexpr int f_1_847 = fixed(1.847759065);
-constexpr int f_1_961 = fixed(1.961570560);
-constexpr int f_2_053 = fixed(2.053119869);
-constexpr int f_2_172 = fixed(2.172734803);
-constexpr int f_2_562 = fixed(2.562915447);
-constexpr int f_3_072 = fixed(3.072711026);
-constexpr int f_3_624 = fixed(3.624509785);
+using namespace dct_factors;
 
 /// Sums of products of neighbouring lanes.
 HWY_INLINE wide times(row pairs, row factors) {
@@ -190,8 +163,6 @@ template <int Bits>
 HWY_INLINE bool has_spare_bits(row x) {
   return hn::AllTrue(words(), hn::Eq(hn::ShiftRight<Bits>(hn::ShiftLeft<Bits>(x)), x));
 }
-
-constexpr int extra_bits = 2; // that the first pass keeps
 
 bool to_8(std::int16_t* coefficients, const std::uint16_t* quantisation, std::uint8_t* samples,
           std::size_t stride) {

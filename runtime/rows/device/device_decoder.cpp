@@ -22,6 +22,7 @@ namespace {
 /// A group of so many is given to the device: enough for its threads, and few enough for the next
 /// group to be made meanwhile.
 constexpr std::size_t enough_images = 64;
+
 /// Adds the time that it lives.
 class timed : not_copied {
 public:
