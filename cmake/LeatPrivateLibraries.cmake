@@ -18,6 +18,8 @@ if(LEAT_PRIVATE_LIBRARIES)
   set(WEBP_LIBRARY "${private_libraries}/libwebp.a")
   set(XXHASH_LIBRARY "${private_libraries}/libxxhash.a")
   set(ZLIB_LIBRARY_RELEASE "${private_libraries}/libz.a")
+  set(OPENSSL_SSL_LIBRARY "${private_libraries}/libssl.a")
+  set(OPENSSL_CRYPTO_LIBRARY "${private_libraries}/libcrypto.a")
   set(ZSTD_LIBRARY "${private_libraries}/libzstd.a")
   set(UTF8PROC_LIBRARY "${private_libraries}/libutf8proc.a")
   add_compile_options(-ffunction-sections -fdata-sections) # so that the linker can drop unused ones

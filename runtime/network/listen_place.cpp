@@ -1,19 +1,18 @@
 #include "runtime/network/listen_place.hpp"
 
 #include "runtime/base/error_in_flight.hpp"
-#include "runtime/storage/file_descriptor.hpp"
+#include "runtime/network/socket_address.hpp"
 
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <memory>
+#include <utility>
 
 namespace leat {
 
@@ -76,24 +75,6 @@ ip_address own_address(const found_value<network_address>& wish, const machine_a
   return *own;
 }
 
-std::optional<ip_address> ip_of(const sockaddr* x) {
-  ip_address to;
-  if (x && x->sa_family == AF_INET) {
-    sockaddr_in v4{};
-    std::memcpy(&v4, x, sizeof v4);
-    std::memcpy(to.bytes.data(), &v4.sin_addr, sizeof v4.sin_addr);
-    return to;
-  }
-  if (x && x->sa_family == AF_INET6) {
-    sockaddr_in6 v6{};
-    std::memcpy(&v6, x, sizeof v6);
-    to.family = ip_family::v6;
-    std::memcpy(to.bytes.data(), &v6.sin6_addr, sizeof v6.sin6_addr);
-    return to;
-  }
-  return std::nullopt; // of another kind, or an interface without an address
-}
-
 [[noreturn]] void refuse_port(const ip_address& at, std::uint16_t port) {
   const int problem = errno;
   const char* needed = "a socket that listens there";
@@ -142,42 +123,38 @@ listen_place choose_listen_place(const listen_wish& wish, const machine_addresse
   if (wish.address) {
     place = {own_address(*wish.address, machine, resolve_host), wish.address->value};
   } else {
-    if (wish.is_insecure)
+    if (wish.is_open())
       place.at = nearest(machine);
     place.told = {to_string(place.at), 0};
   }
-  if (!wish.is_insecure && !is_loopback(place.at))
+  if (!wish.is_open() && !is_loopback(place.at))
     refuse_argument(
         wish.address->source,
         to_string(place.told) + ", which other machines can reach: what they send is not encrypted",
         "an address of this machine alone, such as 127.0.0.1:" + std::to_string(place.told.port)
-            + "; or, on a private network, --insecure or LEAT_CLUSTER_INSECURE=1");
+            + "; certificates (leat certs), by --certs or LEAT_CLUSTER_CERTS; or, on a private "
+              "network, --insecure or LEAT_CLUSTER_INSECURE=1");
   return place;
 }
 
-std::uint16_t find_listen_port(const ip_address& at, std::uint16_t port) {
-  const bool is_v4 = at.family == ip_family::v4;
-  sockaddr_in v4{};
-  sockaddr_in6 v6{};
-  v4.sin_family = AF_INET;
-  v6.sin6_family = AF_INET6;
-  v4.sin_port = v6.sin6_port = htons(port);
-  std::memcpy(&v4.sin_addr, at.bytes.data(), sizeof v4.sin_addr);
-  std::memcpy(&v6.sin6_addr, at.bytes.data(), sizeof v6.sin6_addr);
-  auto* raw = is_v4 ? reinterpret_cast<sockaddr*>(&v4)  // NOLINT: as the system's calls require
-                    : reinterpret_cast<sockaddr*>(&v6); // NOLINT
-  socklen_t size = is_v4 ? sizeof v4 : sizeof v6;
-  const auto socket =
-      opened([&] { return ::socket(raw->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0); });
+listening_socket listen_at(const ip_address& at, std::uint16_t port) {
+  auto place = socket_address_of(at, port);
+  auto socket = opened([&] {
+    return ::socket(place.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  });
   if (!socket)
     refuse_port(at, port);
-  // As the listener will do, so that closing connections of a former process do not count.
+  // So that closing connections of a former process do not count.
   const int yes = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (::bind(socket.get(), raw, size) != 0 || ::listen(socket.get(), 1) != 0
-      || ::getsockname(socket.get(), raw, &size) != 0)
+  if (::bind(socket.get(), place.raw(), place.size) != 0 || ::listen(socket.get(), SOMAXCONN) != 0
+      || ::getsockname(socket.get(), place.raw(), &place.size) != 0)
     refuse_port(at, port);
-  return ntohs(is_v4 ? v4.sin_port : v6.sin6_port);
+  return {std::move(socket), place.port()};
+}
+
+std::uint16_t find_listen_port(const ip_address& at, std::uint16_t port) {
+  return listen_at(at, port).port;
 }
 
 } // namespace leat

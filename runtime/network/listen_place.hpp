@@ -2,6 +2,7 @@
 
 #include "runtime/network/ip_address.hpp"
 #include "runtime/network/launcher_environment.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -15,8 +16,12 @@ namespace leat {
 struct listen_wish {
   /// Port 0: the system chooses one.
   std::optional<found_value<network_address>> address = {};
-  /// Other machines may connect.
+  /// Other machines may connect, since the network is private.
   bool is_insecure = false;
+  /// Other machines may connect, since they have to show certificates.
+  bool is_secured = false;
+
+  bool is_open() const noexcept { return is_insecure || is_secured; }
 };
 
 /// Where a process listens, and what it tells others.
@@ -45,14 +50,23 @@ using resolve_name =
 std::vector<ip_address> resolve(const std::string& name, const std::string& from);
 
 /// Where to listen: at the wish; where there is none, at a port of the system's choice on loopback,
-/// or, if that is insecure, at the first address that other machines can use: IPv4 before IPv6;
+/// or, if that is open, at the first address that other machines can use: IPv4 before IPv6;
 /// addresses of bridges and tunnels that container runtimes make ("docker0") only if there is no
 /// other, then those that are local to a link, and loopback last. A name must stand for an address
 /// of this machine; others are given the name as it is. Throws `errc::invalid_argument`, which says
-/// what to do, also for an address that other machines can reach unless `is_insecure`.
+/// what to do, also for an address that other machines can reach unless `is_open`.
 listen_place choose_listen_place(const listen_wish& wish,
                                  const std::vector<interface_address>& machine,
                                  const resolve_name& resolve_host);
+
+/// A socket that listens, without blocking whoever accepts.
+struct listening_socket {
+  file_descriptor socket;
+  std::uint16_t port = 0;
+};
+
+/// Listens there, for port 0 at a free one. Throws `errc::io` with what the system says.
+listening_socket listen_at(const ip_address& at, std::uint16_t port);
 
 /// Makes sure that this process can listen there, and gives the port: a free one for 0. Throws
 /// `errc::io` with what the system says.

@@ -48,6 +48,8 @@ public:
   }
 
   int get() const noexcept { return fd_; }
+  /// Gives it to somebody who closes it.
+  int release() noexcept { return std::exchange(fd_, -1); }
   explicit operator bool() const noexcept { return fd_ >= 0; }
 
 private:

@@ -125,6 +125,8 @@ REASONS = {
     "coordinator_options.*": "the command: leat coordinator",
     "observer_options.*": "the command: leat cluster status",
     "job_coordinator*": "the command: leat coordinator",
+    "make_certificate_authority": "the command: leat certs init",
+    "issue_certificate": "the command: leat certs issue",
     "cluster_observer*": "the command: leat cluster status",
     "drill": "FaultDrill",
 }  # fmt: skip
@@ -138,7 +140,7 @@ for reason, names in {
     "enumerators are text":
         "bad_sample_policy deduplicate_kind dispatch_policy epoch_end file_format file_order image_layout mix_rule "
         "mix_schedule mix_stop pack_cut pack_fit padding_mode shuffle_kind null_policy white_space unicode_form "
-        "rank_loss*",
+        "link_role* parse_link_role rank_loss*",
     "what the functions of the module are made from":
         "function_type* function_parameter* describe_function parameter_form* parameter_range*",
     "a parameter of function_type": "percentage length field share",

@@ -30,6 +30,7 @@ PUBLIC = {
     "runtime/pipeline": "function_types functions image mix_counts once pipeline pipeline_facts sources streams tables",
     "runtime/sources": "row_index",
     "runtime/rows": "bare_loop dispatch_policy graph order",
+    "runtime/network": "certificates",
     "runtime/snapshot": "snapshot",
     "runtime/job": "epoch_agreement resume_point",
 }

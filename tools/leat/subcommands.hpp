@@ -9,6 +9,7 @@ class App;
 namespace leat::command {
 
 void add_bench(CLI::App& app);
+void add_certs(CLI::App& app);
 void add_cluster(CLI::App& app);
 void add_coordinator(CLI::App& app, int& status);
 void add_graph(CLI::App& app);

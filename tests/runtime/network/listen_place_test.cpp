@@ -47,6 +47,7 @@ std::string refusal(const listen_wish& wish) {
 TEST_CASE("listen place: without a wish it is loopback, or what others can use if that is meant") {
   CHECK(chosen({}) == "127.0.0.1 as 127.0.0.1:0");
   CHECK(chosen({.is_insecure = true}) == "10.0.0.5 as 10.0.0.5:0");
+  CHECK(chosen({.is_secured = true}) == "10.0.0.5 as 10.0.0.5:0");
 }
 
 TEST_CASE("listen place: an address is taken as it is, and a name is told as it is") {
@@ -118,10 +119,10 @@ TEST_CASE("listen place: names are resolved by the system") {
 
 TEST_CASE("listen place: a port that is free is found, and one that is not is refused") {
   const auto loopback = ip("127.0.0.1");
-  const auto port = find_listen_port(loopback, 0);
+  const auto port = listen_at(loopback, 0).port;
   CHECK(port != 0);
   // No address of this machine: 192.0.2.0/24 is for documents.
-  const auto problem = thrown_by([&] { find_listen_port(ip("192.0.2.77"), port); });
+  const auto problem = thrown_by([&] { listen_at(ip("192.0.2.77"), port); });
   CHECK(problem.code() == errc::io);
   CHECK(has(problem.what(), "192.0.2.77:" + std::to_string(port)));
 }

@@ -1,0 +1,84 @@
+#include "runtime/network/links/frame.hpp"
+
+#include <cstring>
+
+namespace leat {
+
+namespace {
+
+constexpr std::uint32_t kilobytes = 1U << 10;
+constexpr std::uint32_t megabytes = 1U << 20;
+
+template <class T>
+void put_number(char* to, T x) noexcept {
+  std::memcpy(to, &x, sizeof x);
+}
+
+template <class T>
+void get_number(T& x, const char* from) noexcept {
+  std::memcpy(&x, from, sizeof x);
+}
+
+} // namespace
+
+std::array<char, header_bytes> bytes_of(const frame_header& x) noexcept {
+  std::array<char, header_bytes> bytes; // NOLINT: filled below
+  put_number(bytes.data(), x.length);
+  put_number(bytes.data() + 4, x.kind);
+  put_number(bytes.data() + 8, x.number);
+  return bytes;
+}
+
+frame_header header_at(const char* bytes) noexcept {
+  frame_header x;
+  get_number(x.length, bytes);
+  get_number(x.kind, bytes + 4);
+  get_number(x.number, bytes + 8);
+  return x;
+}
+
+frame_rules& frame_rules::allow(frame_kind kind, std::uint32_t most_bytes) noexcept {
+  most_[static_cast<std::uint32_t>(kind)] = std::uint64_t{most_bytes} + 1;
+  return *this;
+}
+
+frame_rules hello_rules() noexcept {
+  return frame_rules{}.allow(frame_kind::hello, 8 * kilobytes);
+}
+
+frame_rules answer_rules() noexcept {
+  return frame_rules{}
+      .allow(frame_kind::welcome, 4 * kilobytes)
+      .allow(frame_kind::refusal, 4 * kilobytes);
+}
+
+frame_rules rules_from(link_role role) noexcept {
+  switch (role) {
+  case link_role::rank: // pieces of parts have at most 1 MiB
+    return frame_rules{}
+        .allow(frame_kind::join, 4 * megabytes) // has the pipeline
+        .allow(frame_kind::beat, 256 * kilobytes)
+        .allow(frame_kind::part, megabytes + 64 * kilobytes);
+  case link_role::observer:
+    return frame_rules{}.allow(frame_kind::look, 0);
+  case link_role::coordinator:
+  case link_role::worker:
+    break;
+  }
+  return {};
+}
+
+frame_rules rules_to(link_role role) noexcept {
+  switch (role) {
+  case link_role::rank:
+    return frame_rules{}.allow(frame_kind::word, megabytes);
+  case link_role::observer:
+    return frame_rules{}.allow(frame_kind::status, 4 * megabytes);
+  case link_role::coordinator:
+  case link_role::worker:
+    break;
+  }
+  return {};
+}
+
+} // namespace leat
