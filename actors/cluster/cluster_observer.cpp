@@ -1,6 +1,4 @@
-#include "actors/caf/middleman.hpp"
 #include "actors/caf/network_system.hpp"
-#include "actors/caf/wire.hpp"
 #include "actors/cluster/dialer.hpp"
 #include "actors/cluster/report_of.hpp"
 #include "runtime/base/error_in_flight.hpp"
@@ -14,7 +12,6 @@
 #include <caf/send.hpp>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace leat {
@@ -41,9 +38,20 @@ public:
   inside(const observer_options& x, const cluster_settings& environment)
       : to_(address_in(x, environment)), token_(token_in(x, environment)), limit_(x.limit),
         on_(network_system::of_process()), self_(on_.system()),
-        dialer_(spawn_in_thread(on_.system(), on_.threads(), "dialer", tell_failure, dialer,
-                                gate_token{lives_})) {}
-  ~inside() { caf::anon_send_exit(dialer_, caf::exit_reason::user_shutdown); }
+        dialer_(spawn_in_thread(
+            on_.system(), on_.threads(), "dialer", tell_failure, dialer,
+            dialer_config{.role = link_role::observer,
+                          .token = secret{token_},
+                          .certificates = certificates_in(
+                              x.certificates.empty() ? environment.certificates : x.certificates,
+                              link_role::observer),
+                          .stop = stop_},
+            gate_token{lives_})) {}
+  ~inside() {
+    leave();
+    stop_->set();
+    caf::anon_send_exit(dialer_, caf::exit_reason::user_shutdown);
+  }
   inside(const inside&) = delete;
   inside& operator=(const inside&) = delete;
 
@@ -58,12 +66,10 @@ public:
                  [&](caf::error& x) { problem = std::move(x); });
     if (!problem)
       return report_of(to_string(to_), found);
-    coordinator_ = nullptr;
-    if (problem == caf::sec::invalid_argument)
-      throw_error(errc::mismatch, "cluster",
-                  to_string(to_) + ": a coordinator that does not take the token",
-                  "LEAT_CLUSTER_TOKEN as the coordinator has it");
-    fail("a coordinator that has not answered within " + limit_text());
+    leave();
+    fail(problem == caf::sec::request_timeout
+             ? "a coordinator that has not answered within " + limit_text()
+             : "a coordinator that has closed the connection");
   }
 
   void wait(std::chrono::nanoseconds time) {
@@ -84,28 +90,23 @@ public:
   }
 
 private:
-  /// Asks first whether anyone is there: CAF would block all of the process's network.
   void connect() {
-    std::string why_not = "no answer within " + limit_text();
+    dial_answer found{.problem = "no answer within " + limit_text()};
     self_->request(dialer_, limit_, dial_atom_v, to_.host, to_.port)
-        .receive([&](std::string& x) { why_not = std::move(x); }, [](caf::error&) {});
-    if (!why_not.empty())
-      fail(why_not);
-    caf::error problem;
-    self_
-        ->request(on_.system().middleman().actor_handle(), limit_, caf::connect_atom_v, to_.host,
-                  to_.port)
-        .receive(
-            [&](caf::node_id& node, caf::strong_actor_ptr& found,
-                std::set<std::string>& interfaces) {
-              coordinator_ = found_coordinator(on_.system(), node, found, interfaces);
-            },
-            [&](caf::error& x) { problem = std::move(x); });
-    if (problem == caf::sec::request_timeout)
-      fail("somebody who listens, and has not said within " + limit_text() + " who it is");
-    if (!coordinator_)
-      fail("somebody who listens, and is no coordinator of this version of leat");
+        .receive([&](dial_answer& x) { found = std::move(x); }, [](caf::error&) {});
+    if (!found.link && found.is_unanswered)
+      throw_error(errc::mismatch, "cluster", found.problem,
+                  "LEAT_CLUSTER_TOKEN as the coordinator has it");
+    if (!found.link)
+      fail(found.problem);
+    coordinator_ = found.link;
     self_->monitor(coordinator_);
+  }
+
+  /// Ends the connection, if there is one.
+  void leave() {
+    if (const auto link = std::exchange(coordinator_, nullptr))
+      self_->send_exit(link, caf::exit_reason::user_shutdown);
   }
 
   [[noreturn]] void fail(const std::string& got) const {
@@ -121,6 +122,7 @@ private:
   std::chrono::seconds limit_;
   network_system& on_;
   caf::scoped_actor self_;
+  const std::shared_ptr<const wake_event> stop_ = std::make_shared<wake_event>();
   std::shared_ptr<gate> lives_ = std::make_shared<gate>();
   dialer_actor dialer_;
   /// Null while there is no connection.

@@ -92,8 +92,12 @@ cluster_rank::~cluster_rank() {
 void cluster_rank::begin() {
   const logger_release released;
   const auto failed = rank_failure(place_);
-  dialer_ =
-      spawn_in_thread(on_.system(), on_.threads(), "dialer", failed, dialer, gate_token{lives_});
+  stop_ = std::make_shared<wake_event>();
+  dialer_ = spawn_in_thread(on_.system(), on_.threads(), "dialer", failed, dialer,
+                            dialer_config{.token = secret{config_.hello.token},
+                                          .certificates = config_.certificates,
+                                          .stop = stop_},
+                            gate_token{lives_});
   member_config config{.place = place_,
                        .coordinator = config_.coordinator,
                        .is_over = config_.is_over,
@@ -111,6 +115,8 @@ void cluster_rank::end() noexcept {
   place_->set_speaker({});
   if (member_)
     caf::anon_send_exit(member_, caf::exit_reason::user_shutdown);
+  if (stop_)
+    stop_->set();
   if (dialer_)
     caf::anon_send_exit(dialer_, caf::exit_reason::user_shutdown);
   member_ = nullptr;

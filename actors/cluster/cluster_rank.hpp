@@ -6,6 +6,8 @@
 #include "messages/cluster/interfaces.hpp"
 #include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/gate.hpp"
+#include "runtime/network/certs/renewed_certificates.hpp"
+#include "runtime/network/links/wake_event.hpp"
 
 #include <chrono>
 #include <functional>
@@ -26,6 +28,8 @@ struct cluster_rank_config {
   std::function<bool()> is_over = {};
   /// Set if this process runs the coordinator.
   std::optional<listening_config> own_coordinator = {};
+  /// Null: without TLS.
+  std::shared_ptr<renewed_certificates> certificates = {};
   std::chrono::nanoseconds join_within{0};
   std::chrono::nanoseconds coordinator_lost_after{0};
 };
@@ -66,6 +70,7 @@ private:
   const std::shared_ptr<membership> place_;
   std::shared_ptr<gate> lives_ = std::make_shared<gate>();
   std::unique_ptr<listening_coordinator> own_coordinator_;
+  std::shared_ptr<const wake_event> stop_;
   dialer_actor dialer_;
   member_actor member_;
   /// It does not begin another coordinator before this time.

@@ -1,7 +1,6 @@
 #include "actors/cluster/coordinator.hpp"
 
 #include "actors/caf/keep_until_end.hpp"
-#include "actors/caf/wire.hpp"
 
 #include <leat/error.hpp>
 
@@ -84,8 +83,8 @@ void introduce_all(coordinator_ptr self) {
   if (!state.value)
     state.value = std::make_unique<coordinator>(
         coordinator_settings{.job = state.config.job, .times = state.config.times},
-        state.config.token, state.config.life, *state.config.memory, state.config.newest_set,
-        state.config.now());
+        std::string{state.config.token.reveal()}, state.config.life, *state.config.memory,
+        state.config.newest_set, state.config.now());
   for (auto& [address, x] : state.connections) {
     if (x.is_known)
       continue;
@@ -97,7 +96,7 @@ void introduce_all(coordinator_ptr self) {
 void hear_hello(coordinator_ptr self, const cluster_hello& x) {
   auto& state = self->state;
   const auto& sender = self->current_sender();
-  if (!sender || x.token != state.config.token || state.connections.size() >= most_connections
+  if (!sender || !state.config.token.is(x.token) || state.connections.size() >= most_connections
       || !is_possible(x.rules))
     return; // without an answer
   const auto address = caf::actor_cast<caf::actor_addr>(sender);
@@ -124,7 +123,7 @@ cluster_status status_of(coordinator_ptr self) {
 }
 
 caf::result<cluster_status> look(coordinator_ptr self, const std::string& token) {
-  if (token != self->state.config.token)
+  if (!self->state.config.token.is(token))
     return caf::sec::invalid_argument;
   self->state.looked = self->state.config.now();
   return status_of(self);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "messages/cluster/interfaces.hpp"
+#include "runtime/base/secret.hpp"
 #include "runtime/base/threads/gate.hpp"
 #include "runtime/cluster/coordinator.hpp"
 
@@ -33,7 +34,7 @@ struct coordinator_config {
   /// The life that has begun, and what outlives it.
   std::uint64_t life = 0;
   std::shared_ptr<coordinator_memory> memory = {};
-  std::string token = {};
+  secret token = {};
   /// The job's id, if it was named.
   std::string job = {};
   cluster_times times = {};

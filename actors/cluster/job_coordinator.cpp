@@ -46,7 +46,8 @@ std::string said(const std::string& option, const std::string& variable) {
 
 listen_wish wish_of(const coordinator_options& x, const cluster_settings& environment) {
   listen_wish wish{.address = environment.coordinator,
-                   .is_insecure = x.insecure.value_or(environment.is_insecure)};
+                   .is_insecure = x.insecure.value_or(environment.is_insecure),
+                   .is_secured = !said(x.certificates, environment.certificates).empty()};
   if (!x.bind.empty())
     wish.address = {parse_address(x.bind, "bind", port_rule::any), "bind"};
   return wish;
@@ -66,6 +67,8 @@ public:
       refuse_argument("keep", "0", "at least 1");
     listening_config config;
     config.token = said(x.token, environment.token);
+    config.certificates =
+        certificates_in(said(x.certificates, environment.certificates), link_role::coordinator);
     config.job = said(x.job, environment.job ? environment.job->value : "");
     config.times = times_of(x);
     config.keep = x.keep;

@@ -1,7 +1,7 @@
 #include "actors/cluster/listening_coordinator.hpp"
 
 #include "actors/caf/keep_until_end.hpp"
-#include "actors/caf/middleman.hpp"
+#include "actors/caf/link.hpp"
 #include "messages/cluster/interfaces.hpp"
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/cluster/boot_clock.hpp"
@@ -64,23 +64,40 @@ set_store_actor::behavior_type set_store(set_store_actor::stateful_pointer<set_s
 listening_coordinator::listening_coordinator(network_system& on, const listening_config& config)
     : on_(on), address_(config.place.told) {
   const logger_release released;
-  // CAF reports too late, and without a reason, that a port is not free.
-  address_.port = find_listen_port(config.place.at, config.place.told.port);
+  guard_config own{
+      .at = config.place.at,
+      .port = config.place.told.port,
+      .certificates = config.certificates,
+      .is_insecure = true, // whoever chose the place has asked for that
+      .rules = {.roles = {link_role::rank, link_role::observer}, .token = secret{config.token}},
+      .log = config.log};
+  guard_ = std::make_shared<port_guard>(std::move(own));
+  address_.port = guard_->port();
   life_ = config.begin_life(to_string(address_));
   begin(config);
-  const auto published = on_.system().middleman().publish(handle_, address_.port,
-                                                          to_string(config.place.at).c_str(), true);
-  if (published)
-    return;
-  end();
-  throw_error(errc::io, "cluster",
-              to_string(address_) + ": another program has begun to listen there",
-              "a port that stays free");
+  try {
+    open(config.token);
+  } catch (...) {
+    end();
+    throw;
+  }
+}
+
+/// Peers that know the token are the coordinator's from now on, until it ends by itself.
+void listening_coordinator::open(const std::string& token) {
+  handle_->attach_functor([guard = std::weak_ptr{guard_}](const caf::error&) {
+    if (const auto open = guard.lock())
+      open->close();
+  });
+  guard_->begin(
+      [&on = on_.system(), to = handle_, known = secret{token}, lives = lives_](connected_peer x) {
+        const logger_release released;
+        link_to_peer(on, std::move(x), to, known, gate_token{lives});
+      });
 }
 
 listening_coordinator::~listening_coordinator() {
   const logger_release released;
-  (void)on_.system().middleman().unpublish(handle_, address_.port);
   end();
 }
 
@@ -95,7 +112,7 @@ void listening_coordinator::begin(const listening_config& config) {
   };
   const coordinator_config own{.life = life_,
                                .memory = config.memory,
-                               .token = config.token,
+                               .token = secret{config.token},
                                .job = config.job,
                                .times = config.times,
                                .newest_set = newest_set_in,
@@ -113,6 +130,7 @@ void listening_coordinator::begin(const listening_config& config) {
 }
 
 void listening_coordinator::end() {
+  guard_ = nullptr;
   caf::anon_send_exit(handle_, caf::exit_reason::user_shutdown);
   handle_ = nullptr;
   (void)lives_->wait_for_none(end_patience);

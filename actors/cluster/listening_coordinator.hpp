@@ -4,6 +4,8 @@
 #include "actors/cluster/coordinator.hpp"
 #include "runtime/base/not_copied.hpp"
 #include "runtime/base/threads/gate.hpp"
+#include "runtime/network/certs/renewed_certificates.hpp"
+#include "runtime/network/links/port_guard.hpp"
 #include "runtime/network/listen_place.hpp"
 
 #include <chrono>
@@ -20,6 +22,8 @@ struct listening_config {
   /// Begins a life in `memory`, at this address.
   std::function<std::uint64_t(const std::string& address)> begin_life = {};
   std::string token = {};
+  /// Null: without TLS.
+  std::shared_ptr<renewed_certificates> certificates = {};
   /// Empty: any.
   std::string job = {};
   cluster_times times = {};
@@ -52,12 +56,15 @@ public:
 
 private:
   void begin(const listening_config& config);
+  void open(const std::string& token);
   void end();
 
   network_system& on_;
   network_address address_;
   std::uint64_t life_ = 0;
   std::shared_ptr<gate> lives_ = std::make_shared<gate>();
+  /// Closes its port when the coordinator ends.
+  std::shared_ptr<port_guard> guard_;
   coordinator_actor handle_;
 };
 

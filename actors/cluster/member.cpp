@@ -1,15 +1,13 @@
 #include "actors/cluster/member.hpp"
 
 #include "actors/caf/keep_until_end.hpp"
-#include "actors/caf/middleman.hpp"
-#include "actors/caf/wire.hpp"
 #include "runtime/cluster/process/process_identity.hpp"
 
 #include <leat/error.hpp>
 
 #include <algorithm>
 #include <optional>
-#include <set>
+#include <utility>
 
 namespace leat {
 
@@ -19,12 +17,10 @@ using member_ptr = member_actor::stateful_pointer<member_state>;
 using namespace std::chrono_literals;
 
 constexpr int ticks_per_beat = 4;
-/// After so long a silence, another hello has not helped.
+/// After so long a silence nobody is there, or somebody else.
 constexpr int beats_of_silence = 5;
 constexpr std::chrono::milliseconds first_pause = 100ms;
 constexpr std::chrono::milliseconds longest_pause = 5s;
-/// CAF answers at once, unless the other side accepts a connection and then sends nothing.
-constexpr std::chrono::seconds handshake_patience{10};
 
 void dial(member_ptr self);
 
@@ -64,34 +60,15 @@ void try_again_later(member_ptr self) {
 void be_connected(member_ptr self, const coordinator_actor& to) {
   auto& state = self->state;
   state.is_dialing = false;
-  state.pause = 0ms;
   state.coordinator = to;
   self->monitor(state.coordinator);
   auto hello = state.config.place->hear([&](member& x, member::time now) {
     x.on_connected();
-    state.greeted = state.connected = now;
+    state.connected = now;
     return x.hello();
   });
   self->send(state.coordinator, std::move(hello));
   say(self);
-}
-
-/// Sends the hello again if no word arrives any more: CAF may hand over the first message of a
-/// connection without its sender, or tell the coordinator that this actor is gone when it is not.
-/// Neither can be seen from here.
-void greet_again(member_ptr self) {
-  auto& state = self->state;
-  if (!state.coordinator)
-    return;
-  auto hello = state.config.place->hear([&](member& x, member::time now) {
-    const auto last = std::max(state.greeted, x.heard().value_or(state.greeted));
-    if (now - last <= 2 * state.config.beat)
-      return std::optional<cluster_hello>{};
-    state.greeted = now;
-    return std::optional{x.hello()};
-  });
-  if (hello)
-    self->send(state.coordinator, std::move(*hello));
 }
 
 /// Looks for the coordinator again if no word arrives at all: it may have ended without a sign, and
@@ -107,6 +84,7 @@ void leave_the_silent(member_ptr self) {
   if (!is_silent)
     return;
   self->demonitor(state.coordinator.address());
+  self->send_exit(state.coordinator, caf::exit_reason::user_shutdown);
   state.coordinator = nullptr;
   dial(self);
 }
@@ -122,27 +100,6 @@ network_address place_of_coordinator(member_ptr self) {
   return state.config.coordinator();
 }
 
-void connect(member_ptr self, const network_address& to) {
-  const auto attempt = self->state.attempt;
-  self->request(self->system().middleman().actor_handle(), handshake_patience, caf::connect_atom_v,
-                to.host, to.port)
-      .then(
-          [self, attempt](const caf::node_id& node, const caf::strong_actor_ptr& found,
-                          const std::set<std::string>& interfaces) {
-            if (attempt != self->state.attempt)
-              return;
-            if (const auto there = found_coordinator(self->system(), node, found, interfaces))
-              be_connected(self, there);
-            else
-              try_again_later(self);
-          },
-          [self, attempt](const caf::error&) {
-            if (attempt == self->state.attempt)
-              try_again_later(self);
-          });
-}
-
-/// Asks first whether anyone is there: CAF would block all of the process's network.
 void dial(member_ptr self) {
   auto& state = self->state;
   if (state.coordinator || state.is_dialing)
@@ -150,25 +107,21 @@ void dial(member_ptr self) {
   if (state.config.local)
     return be_connected(self, state.config.local);
   state.is_dialing = true;
-  const auto attempt = ++state.attempt;
   const auto to = place_of_coordinator(self);
   self->request(state.config.dialer, caf::infinite, dial_atom_v, to.host, to.port)
       .then(
-          [self, attempt, to](const std::string& problem) {
-            if (attempt != self->state.attempt)
-              return;
-            if (problem.empty())
-              return connect(self, to);
-            self->state.config.place->hear([&](member& x) { x.on_no_connection(problem); });
+          [self](const dial_answer& x) {
+            if (x.link)
+              return be_connected(self, x.link);
+            self->state.config.place->hear(
+                [&](member& place) { place.on_no_connection(x.problem); });
             try_again_later(self);
           },
-          [self, attempt](const caf::error&) {
-            if (attempt == self->state.attempt)
-              try_again_later(self);
-          });
+          [self](const caf::error&) { try_again_later(self); });
 }
 
 void hear(member_ptr self, const cluster_word& x) {
+  self->state.pause = 0ms;
   self->state.config.place->hear([&](member& place, member::time now) { place.on_word(x, now); });
   say(self);
 }
@@ -180,7 +133,6 @@ void tick(member_ptr self) {
   state.config.place->hear([](member& x, member::time now) { x.on_tick(now); });
   if (state.ticks++ % ticks_per_beat == 0)
     look_around(self);
-  greet_again(self);
   leave_the_silent(self);
   say(self);
   if (!state.coordinator && !state.is_dialing) {
@@ -195,9 +147,12 @@ void lose(member_ptr self, const caf::actor_addr& who) {
   auto& state = self->state;
   if (!state.coordinator || who != state.coordinator.address())
     return;
+  const bool was_heard = state.config.place->look(
+      [&](const member& x, member::time) { return x.heard().value_or(-1ns) >= state.connected; });
   state.coordinator = nullptr;
-  state.config.local = nullptr; // another one has taken over
-  dial(self);
+  if (std::exchange(state.config.local, nullptr) || was_heard)
+    return dial(self); // another one has taken over, or will soon be there again
+  try_again_later(self);
 }
 
 } // namespace

@@ -36,16 +36,12 @@ struct member_state {
   coordinator_actor coordinator;
   /// Between two attempts to connect; doubles with each that fails.
   std::chrono::milliseconds pause{0};
-  /// Attempts are numbered, so that answers to earlier ones are ignored.
-  std::uint64_t attempt = 0;
   bool is_dialing = false;
   /// Dials next the address to which the coordinator said it has moved, and not the one where it
   /// should be. The two alternate as long as nobody answers.
   bool goes_where_told = true;
   std::uint64_t ticks = 0;
-  /// When the hello was sent last, by the clock of `place`.
-  member::time greeted{0};
-  /// When the connection was made.
+  /// When the connection was made, by the clock of `place`.
   member::time connected{0};
 };
 

@@ -76,7 +76,7 @@ std::string own_name_of(const cluster_hello& x) {
 }
 
 listen_wish wish_of(const cluster& x) {
-  listen_wish wish{.is_insecure = x.insecure};
+  listen_wish wish{.is_insecure = x.insecure, .is_secured = !x.certificates.empty()};
   if (!x.address.empty())
     wish.address = {parse_address(x.address, "cluster.address", port_rule::any), "cluster.address"};
   return wish;
@@ -149,6 +149,7 @@ cluster cluster_from(const cluster_settings& said) {
   x.token = said.token;
   if (said.job)
     x.job = said.job->value;
+  x.certificates = said.certificates;
   x.insecure = said.is_insecure;
   return x;
 }
@@ -194,10 +195,11 @@ void set_ranks(loader_options& x) {
     refuse_argument("cluster.beat", std::to_string(of.beat.count()) + " ms", "10 ms to 60 s");
   if (!of.address.empty()) {
     const auto address = parse_address(of.address, "cluster.address", port_rule::any);
-    if (!of.insecure && !is_loopback(address))
+    if (of.certificates.empty() && !of.insecure && !is_loopback(address))
       refuse_argument("cluster.address", of.address + ", which other machines can reach",
-                      "`insecure` (LEAT_CLUSTER_INSECURE=1), if the network is private: nothing "
-                      "is encrypted; or an address of loopback");
+                      "`certificates` (leat certs, LEAT_CLUSTER_CERTS); `insecure` "
+                      "(LEAT_CLUSTER_INSECURE=1), if the network is private: nothing is encrypted; "
+                      "or an address of loopback");
   }
   if (of.is_elastic()) {
     if (of.least_ranks == 0 || of.least_ranks > of.most_ranks)
@@ -220,8 +222,14 @@ cluster_rank_config config_for(const loader_options& x, const rank_job& job) {
                              .join_within = x.cluster->join_within,
                              .coordinator_lost_after = x.cluster->coordinator_lost_after};
   config.is_over = end_finder_of(*x.cluster, config.hello);
-  if (runs_coordinator(x))
+  link_roles roles = link_role::rank;
+  if (runs_coordinator(x)) {
     config.own_coordinator = own_coordinator(x, config.hello);
+    roles.add(link_role::coordinator);
+  }
+  config.certificates = certificates_in(x.cluster->certificates, roles);
+  if (config.own_coordinator)
+    config.own_coordinator->certificates = config.certificates;
   return config;
 }
 

@@ -20,7 +20,7 @@ enum class rank_loss : std::uint8_t {
 
 /// How a process takes part in a job of several processes, on one machine or many, whose loaders
 /// agree through a coordinator: who has which seat, where epochs end, where all begin after a
-/// failure, and when a snapshot of the whole job is stored.
+/// failure, and when a snapshot of the whole job is stored. Large because each field is an option.
 ///
 ///     leat::loader loader{data, {.cluster = leat::cluster::from_env()}};
 ///     loader.restore("checkpoints"); // joins, and waits for all ranks
@@ -38,8 +38,12 @@ struct LEAT_API cluster {
   /// What all processes of the job must know; the coordinator ignores a process that says something
   /// else.
   std::string token = {};
-  /// Nothing is encrypted, and whoever can reach the coordinator's port can attack it. So addresses
-  /// other than loopback are refused unless this says that the network is private.
+  /// Directory with this process's `ca.pem`, `cert.pem` and `key.pem`, as `leat certs issue` writes
+  /// them, for the role rank, and coordinator if it may run that. All processes have certificates
+  /// of one authority, or none has. They are read again when they have changed.
+  std::string certificates = {};
+  /// Without certificates nothing is encrypted, and whoever reads the network learns the token. So
+  /// addresses other than loopback are then refused unless this says that the network is private.
   bool insecure = false;
   /// The job's id: a state directory belongs to one job until that is over. Empty: made from the
   /// pipeline and options.
@@ -68,9 +72,9 @@ struct LEAT_API cluster {
 
   /// What the environment says: rank and world size from torchrun, Open MPI or Slurm, the
   /// coordinator from LEAT_CLUSTER_ADDRESS ("host:port"; otherwise MASTER_ADDR or Slurm's first
-  /// node, with a port of leat's own), LEAT_CLUSTER_STATE, LEAT_CLUSTER_TOKEN, LEAT_CLUSTER_JOB and
-  /// LEAT_CLUSTER_INSECURE ("1"). Throws `errc::invalid_argument` for what is missing, contradicts
-  /// something else or cannot be read. What is set here afterwards wins.
+  /// node, with a port of leat's own), LEAT_CLUSTER_STATE, LEAT_CLUSTER_TOKEN, LEAT_CLUSTER_JOB,
+  /// LEAT_CLUSTER_CERTS and LEAT_CLUSTER_INSECURE ("1"). Throws `errc::invalid_argument` for what
+  /// is missing, contradicts something else or cannot be read. What is set here afterwards wins.
   static cluster from_env();
 
   /// leat's own variables alone (LEAT_CLUSTER_...), for a program that knows its rank and world

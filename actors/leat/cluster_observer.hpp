@@ -14,6 +14,9 @@ struct observer_options {
   std::string address = {};
   /// The job's secret. Empty: LEAT_CLUSTER_TOKEN
   std::string token = {};
+  /// Directory with `ca.pem`, `cert.pem` and `key.pem`, as `leat certs issue` writes them for the
+  /// role observer, where the coordinator asks for certificates. Empty: LEAT_CLUSTER_CERTS
+  std::string certificates = {};
   /// For each of: finding out whether somebody listens there, connecting, and asking; 1 s to an
   /// hour.
   std::chrono::seconds limit{10};

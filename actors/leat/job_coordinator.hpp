@@ -17,10 +17,16 @@ struct coordinator_options {
   /// one may run on another; it belongs to one job. Needed. LEAT_CLUSTER_STATE
   std::string state = {};
   /// Where to listen, and what ranks connect to: a name or address of this machine, with a port; 0:
-  /// the system chooses one. LEAT_CLUSTER_ADDRESS. Without it 127.0.0.1, or, if `insecure`, the
-  /// first address that other machines can use, with a port that the system chooses.
+  /// the system chooses one. LEAT_CLUSTER_ADDRESS. Without it 127.0.0.1, or, with
+  /// certificates or if `insecure`, the first address that other machines can use, with a port that
+  /// the system chooses.
   std::string bind = {};
-  /// Other machines may connect, over a network that is private: nothing is encrypted.
+  /// Directory with `ca.pem`, `cert.pem` and `key.pem`, as `leat certs issue` writes them for the
+  /// role coordinator: ranks and observers have to show theirs, of the same authority. Other
+  /// machines may connect. LEAT_CLUSTER_CERTS
+  std::string certificates = {};
+  /// Other machines may connect without certificates, over a network that is private: nothing is
+  /// encrypted.
   /// LEAT_CLUSTER_INSECURE
   std::optional<bool> insecure = {};
   /// The job's secret: a process that does not know it gets no answer. LEAT_CLUSTER_TOKEN

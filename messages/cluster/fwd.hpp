@@ -1,7 +1,8 @@
 #pragma once
 
-// Declares every type that the actors of a cluster send. The structs travel between processes as
-// bytes (runtime/cluster/message_codec); the atoms stay within a process.
+// Declares every type that the actors of a cluster send. All of them stay within a process: between
+// processes links carry frames (actors/caf/link), in which the structs are bytes
+// (runtime/cluster/message_codec).
 
 #include "messages/fwd.hpp"
 
@@ -16,17 +17,12 @@ struct cluster_hello;
 struct cluster_part;
 struct cluster_status;
 struct cluster_word;
+struct dial_answer;
 struct set_command;
 
 } // namespace leat
 
 CAF_BEGIN_TYPE_ID_BLOCK(leat_cluster, caf::id_block::leat::end)
-
-  CAF_ADD_TYPE_ID(leat_cluster, (leat::cluster_beat))
-  CAF_ADD_TYPE_ID(leat_cluster, (leat::cluster_hello))
-  CAF_ADD_TYPE_ID(leat_cluster, (leat::cluster_part))
-  CAF_ADD_TYPE_ID(leat_cluster, (leat::cluster_status))
-  CAF_ADD_TYPE_ID(leat_cluster, (leat::cluster_word))
 
   CAF_ADD_ATOM(leat_cluster, leat, tick_atom, "tick")
   CAF_ADD_ATOM(leat_cluster, leat, say_atom, "say")
@@ -36,5 +32,10 @@ CAF_BEGIN_TYPE_ID_BLOCK(leat_cluster, caf::id_block::leat::end)
 
 CAF_END_TYPE_ID_BLOCK(leat_cluster)
 
-// Stays in one process.
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(leat::cluster_beat)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(leat::cluster_hello)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(leat::cluster_part)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(leat::cluster_status)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(leat::cluster_word)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(leat::dial_answer)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(leat::set_command)

@@ -43,10 +43,20 @@ using set_store_actor = caf::typed_actor<
     // Carried out in order. The outcome of a set goes to the coordinator, as `stored_atom`.
     caf::reacts_to<set_command>>;
 
-/// One per process: finds out whether anyone listens at an address, which may take seconds. CAF
-/// itself would block the whole network of the process meanwhile.
+/// What came of dialing a coordinator.
+struct dial_answer {
+  /// A link to it, which ends with whoever asked; null if that has failed.
+  coordinator_actor link = {};
+  /// Why, and what is needed.
+  std::string problem = {};
+  std::string needed = {};
+  /// Somebody is there who does not answer.
+  bool is_unanswered = false;
+};
+
+/// One per process: connects to a coordinator and finds out who it is, which may take seconds.
 using dialer_actor = caf::typed_actor<
-    // Returns what went wrong; empty: someone listens at host and port.
-    caf::replies_to<dial_atom, std::string, std::uint16_t>::with<std::string>>;
+    // A rank, which hears the coordinator's words, or an observer wants a link to host and port.
+    caf::replies_to<dial_atom, std::string, std::uint16_t>::with<dial_answer>>;
 
 } // namespace leat

@@ -38,12 +38,12 @@ void bind_cluster(nb::module_& m) {
       .def(
           "__init__",
           [](cluster* to, std::string address, path_text state_directory,
-             std::optional<bool> runs_coordinator, std::string token, bool insecure,
-             std::string job, const nb::object& interface, std::optional<std::uint64_t> rank,
-             std::optional<std::uint64_t> world_size, std::uint64_t least_ranks,
-             std::uint64_t most_ranks, rank_loss on_rank_loss, std::uint64_t run_ahead,
-             const time_or_seconds& beat, const time_or_seconds& join_within,
-             const time_or_seconds& coordinator_lost_after) {
+             std::optional<bool> runs_coordinator, std::string token, path_text certificates,
+             bool insecure, std::string job, const nb::object& interface,
+             std::optional<std::uint64_t> rank, std::optional<std::uint64_t> world_size,
+             std::uint64_t least_ranks, std::uint64_t most_ranks, rank_loss on_rank_loss,
+             std::uint64_t run_ahead, const time_or_seconds& beat,
+             const time_or_seconds& join_within, const time_or_seconds& coordinator_lost_after) {
             if (!interface.is_none()) // not in the signature: of versions before
               refuse_argument("cluster.interface", nb::str(interface).c_str(),
                               "address=\"host:port\", of the machine that runs the coordinator");
@@ -51,6 +51,7 @@ void bind_cluster(nb::module_& m) {
                              .state_directory = std::move(state_directory),
                              .runs_coordinator = runs_coordinator,
                              .token = std::move(token),
+                             .certificates = std::move(certificates),
                              .insecure = insecure,
                              .job = std::move(job),
                              .rank = rank,
@@ -64,24 +65,27 @@ void bind_cluster(nb::module_& m) {
                              .coordinator_lost_after = time_of(coordinator_lost_after)};
           },
           "address"_a = "", nb::kw_only(), "state_directory"_a = "",
-          "runs_coordinator"_a = nb::none(), "token"_a = "", "insecure"_a = false, "job"_a = "",
-          "interface"_a = nb::none(), "rank"_a = nb::none(), "world_size"_a = nb::none(),
-          "least_ranks"_a = usual.least_ranks, "most_ranks"_a = usual.most_ranks,
-          "on_rank_loss"_a = usual.on_rank_loss, "run_ahead"_a = usual.run_ahead, "beat"_a = 1.0,
-          "join_within"_a = 1800.0, "coordinator_lost_after"_a = 120.0,
+          "runs_coordinator"_a = nb::none(), "token"_a = "", "certificates"_a = "",
+          "insecure"_a = false, "job"_a = "", "interface"_a = nb::none(), "rank"_a = nb::none(),
+          "world_size"_a = nb::none(), "least_ranks"_a = usual.least_ranks,
+          "most_ranks"_a = usual.most_ranks, "on_rank_loss"_a = usual.on_rank_loss,
+          "run_ahead"_a = usual.run_ahead, "beat"_a = 1.0, "join_within"_a = 1800.0,
+          "coordinator_lost_after"_a = 120.0,
           nb::sig("def __init__(self, address: str = '', *, state_directory: str | "
                   "os.PathLike[str] = '', runs_coordinator: bool | None = None, token: str = '', "
-                  "insecure: bool = False, job: str = '', rank: int | None = None, world_size: int "
-                  "| None = None, least_ranks: int = 0, most_ranks: int = 0, on_rank_loss: "
-                  "typing.Literal['back', 'alone'] = 'back', run_ahead: int = 1000, beat: float | "
-                  "datetime.timedelta = 1.0, join_within: float | datetime.timedelta = 1800.0, "
-                  "coordinator_lost_after: float | datetime.timedelta = 120.0) -> None"),
+                  "certificates: str | os.PathLike[str] = '', insecure: bool = False, job: str = "
+                  "'', rank: int | None = None, world_size: int | None = None, least_ranks: int = "
+                  "0, most_ranks: int = 0, on_rank_loss: typing.Literal['back', 'alone'] = 'back', "
+                  "run_ahead: int = 1000, beat: float | datetime.timedelta = 1.0, join_within: "
+                  "float | datetime.timedelta = 1800.0, coordinator_lost_after: float | "
+                  "datetime.timedelta = 120.0) -> None"),
           "Times in seconds; each argument is an attribute of the same name.")
-      .def_static("from_env", &cluster::from_env,
-                  "What the environment says: rank and world size from torchrun, Open MPI or "
-                  "Slurm, the coordinator from LEAT_CLUSTER_ADDRESS or the launcher, and "
-                  "LEAT_CLUSTER_STATE, LEAT_CLUSTER_TOKEN, LEAT_CLUSTER_JOB, "
-                  "LEAT_CLUSTER_INSECURE. Attributes that are set afterwards win.")
+      .def_static(
+          "from_env", &cluster::from_env,
+          "What the environment says: rank and world size from torchrun, Open MPI or "
+          "Slurm, the coordinator from LEAT_CLUSTER_ADDRESS or the launcher, and "
+          "LEAT_CLUSTER_STATE, LEAT_CLUSTER_TOKEN, LEAT_CLUSTER_JOB, "
+          "LEAT_CLUSTER_CERTS, LEAT_CLUSTER_INSECURE. Attributes that are set afterwards win.")
       .def_static("from_leat_env", &cluster::from_leat_env,
                   "leat's own variables alone, for a program that knows its rank and world size "
                   "otherwise.")
@@ -94,8 +98,12 @@ void bind_cluster(nb::module_& m) {
               "Whether this process runs the coordinator; None: rank 0 does if it has a state "
               "directory.")
       .def_rw("token", &cluster::token, "value"_a, "The job's secret.")
+      .def_prop_rw(
+          "certificates", [](const cluster& x) { return x.certificates; },
+          [](cluster& x, path_text value) { x.certificates = std::move(value); }, "value"_a,
+          "Directory with certificate and key of this process (leat certs issue).")
       .def_rw("insecure", &cluster::insecure, "value"_a,
-              "The network is private: nothing is encrypted.")
+              "The network is private: without certificates nothing is encrypted.")
       .def_rw("job", &cluster::job, "value"_a, "The job's id.")
       .def_rw("rank", &cluster::rank, "value"_a.none(),
               "This process among world_size; None: that of the loader.")

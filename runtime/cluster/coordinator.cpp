@@ -29,10 +29,10 @@ std::string seconds_text(coordinator::time x) {
 
 } // namespace
 
-coordinator::coordinator(const coordinator_settings& settings, std::string token,
+coordinator::coordinator(const coordinator_settings& settings, const std::string& token,
                          std::uint64_t life, coordinator_memory& memory, find_newest_set newest_set,
                          time now)
-    : settings_(settings), token_(std::move(token)), life_(life), memory_(memory),
+    : settings_(settings), token_(token), life_(life), memory_(memory),
       newest_set_(std::move(newest_set)), began_(now), checked_(now), formed_(now),
       leases_(settings.times.lease, now) {
   if (const auto found = memory_.read_state())
@@ -66,7 +66,7 @@ coordinator_output coordinator::take_output() {
 // -- what comes in
 
 void coordinator::on_hello(source_id from, const cluster_hello& x, time now) {
-  if (has_ended_ || x.token != token_)
+  if (has_ended_ || !token_.is(x.token))
     return;
   // A repetition, because no word had arrived: to begin again with it would forget what the process
   // has said since.

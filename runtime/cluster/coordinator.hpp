@@ -5,6 +5,7 @@
 #include "messages/cluster/part.hpp"
 #include "messages/cluster/status.hpp"
 #include "messages/cluster/word.hpp"
+#include "runtime/base/secret.hpp"
 #include "runtime/cluster/coordinator_memory.hpp"
 #include "runtime/cluster/coordinator_settings.hpp"
 #include "runtime/cluster/coordinator_state.hpp"
@@ -53,7 +54,7 @@ public:
   using find_newest_set = std::function<std::optional<job_position>(const std::string& directory)>;
 
   /// Begins the life that the directory has given.
-  coordinator(const coordinator_settings& settings, std::string token, std::uint64_t life,
+  coordinator(const coordinator_settings& settings, const std::string& token, std::uint64_t life,
               coordinator_memory& memory, find_newest_set newest_set, time now);
 
   /// A process says who it is; before that, messages of its connection are ignored. It may say so
@@ -145,7 +146,7 @@ private:
   void give_up();
 
   coordinator_settings settings_;
-  std::string token_;
+  secret token_;
   std::uint64_t life_;
   coordinator_memory& memory_;
   find_newest_set newest_set_;

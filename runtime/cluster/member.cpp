@@ -12,6 +12,20 @@ namespace {
 constexpr std::size_t most_parts = 3;
 /// Dead processes that it remembers.
 constexpr std::size_t most_gone = 64;
+/// Of a failure's text, which has to fit into a beat.
+constexpr std::size_t longest_failure = 64 << 10;
+
+/// Cuts between characters.
+std::string shortened(std::string text) {
+  if (text.size() <= longest_failure)
+    return text;
+  auto size = longest_failure;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80)
+    --size;
+  text.resize(size);
+  return text + " ...";
+}
+
 /// Beats whose time is remembered: a lease by an older one would have run out.
 constexpr std::size_t most_unanswered = 400;
 
@@ -290,7 +304,7 @@ void member::finish() {
 void member::fail(std::string why) {
   if (!seated_.failure.empty() || seated_.term == 0)
     return;
-  seated_.failure = std::move(why);
+  seated_.failure = shortened(std::move(why));
   seated_.is_own_failure = true;
   has_news_ = true;
 }

@@ -250,6 +250,7 @@ cluster_settings read_cluster_settings(const variable_lookup& variable) {
     x.coordinator = {parse_address(address->value, address->name), address->name};
   x.state_directory = text_or_nothing(variable, "LEAT_CLUSTER_STATE");
   x.token = text_or_nothing(variable, "LEAT_CLUSTER_TOKEN");
+  x.certificates = text_or_nothing(variable, "LEAT_CLUSTER_CERTS");
   x.is_insecure = is_insecure(variable);
   x.job = job_in(variable, "LEAT_CLUSTER_JOB");
   return x;
@@ -278,6 +279,8 @@ std::string to_string(const launcher_facts& x) {
     add("job", found->value, found->source);
   if (const auto& state = x.cluster.state_directory; !state.empty())
     add("state in", in_quotes(state), "LEAT_CLUSTER_STATE");
+  if (const auto& certificates = x.cluster.certificates; !certificates.empty())
+    add("certificates in", in_quotes(certificates), "LEAT_CLUSTER_CERTS");
   return text;
 }
 

@@ -28,6 +28,8 @@ struct cluster_settings {
   std::string state_directory = {};
   /// LEAT_CLUSTER_TOKEN; never shown to anyone.
   std::string token = {};
+  /// LEAT_CLUSTER_CERTS: a directory; empty if it is not set.
+  std::string certificates = {};
   /// LEAT_CLUSTER_INSECURE
   bool is_insecure = false;
   /// LEAT_CLUSTER_JOB, at most 256 bytes, printable.

@@ -153,8 +153,4 @@ listening_socket listen_at(const ip_address& at, std::uint16_t port) {
   return {std::move(socket), place.port()};
 }
 
-std::uint16_t find_listen_port(const ip_address& at, std::uint16_t port) {
-  return listen_at(at, port).port;
-}
-
 } // namespace leat

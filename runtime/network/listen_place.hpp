@@ -68,8 +68,4 @@ struct listening_socket {
 /// Listens there, for port 0 at a free one. Throws `errc::io` with what the system says.
 listening_socket listen_at(const ip_address& at, std::uint16_t port);
 
-/// Makes sure that this process can listen there, and gives the port: a free one for 0. Throws
-/// `errc::io` with what the system says.
-std::uint16_t find_listen_port(const ip_address& at, std::uint16_t port);
-
 } // namespace leat

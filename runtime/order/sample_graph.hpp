@@ -43,9 +43,17 @@ struct mix_place {
   bool counts_cost = false;
 };
 
+/// How many of something a pipeline has.
+struct sample_counts {
+  std::size_t num_sources = 0;
+  std::size_t num_shuffles = 0;
+  /// Samples that zips and packs need besides the row's own.
+  std::size_t num_side_samples = 0;
+};
+
 /// The samples of a pipeline below its batch, and everything needed to make them. Immutable, shared
-/// by all threads. Large because it lists all that was planned.
-struct sample_graph {
+/// by all threads.
+struct sample_graph : sample_counts {
   /// For an indexed pipeline; null for all others.
   std::shared_ptr<const indexed_form> items;
   /// For a pipeline ordered by iterators: its last round. Null for indexed pipelines.
@@ -65,10 +73,6 @@ struct sample_graph {
   std::vector<std::shared_ptr<const scan_stage>> scans;
   /// Names of sources, maps, edges, flat_maps and scans, in this order: see worker_record::stage.
   std::vector<std::string> stage_names;
-  std::size_t num_sources = 0;
-  std::size_t num_shuffles = 0;
-  /// Samples that zips and packs need besides the row's own.
-  std::size_t num_side_samples = 0;
   /// The seed of the first operator that has one.
   std::uint64_t seed = 0;
   std::vector<std::shared_ptr<live_source>> feeds;

@@ -52,6 +52,8 @@ public:
       ::kill(pid_, x);
   }
 
+  pid_t pid() const noexcept { return pid_; }
+
   /// True if it has not ended; a zombie has ended. Does not wait for it.
   bool is_running() const {
     siginfo_t info{};

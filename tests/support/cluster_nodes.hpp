@@ -44,6 +44,7 @@ struct rank_process {
         place(std::make_shared<shared_member>(hello, short_times(), steady_now)) {
     const logger_release released;
     dial = spawn_in_thread(on.system(), on.threads(), "dialer", tell_failure, dialer,
+                           dialer_config{.token = secret{hello.token}, .stop = stop},
                            gate_token{lives});
     handle = on.system().spawn(member_shell,
                                member_config{.place = place,
@@ -58,6 +59,7 @@ struct rank_process {
   }
   ~rank_process() {
     place->set_speaker({});
+    stop->set();
     caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
     caf::anon_send_exit(dial, caf::exit_reason::user_shutdown);
     handle = nullptr;
@@ -77,6 +79,7 @@ struct rank_process {
   std::shared_ptr<std::atomic<std::uint16_t>> port;
   std::shared_ptr<shared_member> place;
   std::shared_ptr<gate> lives = std::make_shared<gate>();
+  std::shared_ptr<const wake_event> stop = std::make_shared<wake_event>();
   dialer_actor dial;
   member_actor handle;
 };

@@ -52,6 +52,7 @@ public:
     const auto text = address();
     return static_cast<std::uint16_t>(std::stoul(text.substr(text.rfind(':') + 1)));
   }
+  pid_t pid() const { return child_->pid(); }
   void signal(int x) const { child_->signal(x); }
   void kill() { child_->kill(); }
   /// Waits for its end; returns the exit code.

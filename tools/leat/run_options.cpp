@@ -104,6 +104,9 @@ void add_cluster(CLI::App& app, run_options& to) {
   app.add_option("--state", to.state_dir,
                  "Rank 0 runs the coordinator, which keeps its state here [LEAT_CLUSTER_STATE]")
       ->type_name("DIR");
+  app.add_option("--certs", to.certificates,
+                 "Certificate and key of this rank (leat certs issue) [LEAT_CLUSTER_CERTS]")
+      ->type_name("DIR");
   app.add_option_function<std::string>(
          "--on-rank-loss",
          [&to](const std::string& text) {
@@ -177,6 +180,7 @@ void check_cluster(const run_options& x) {
       refuse_argument(option, "no --cluster", "the coordinator's address");
   };
   needs("--state", !x.state_dir.empty());
+  needs("--certs", !x.certificates.empty());
   needs("--on-rank-loss", x.comes_back_alone);
   needs("--elastic", !x.elastic.empty());
   if (x.cluster.empty())
@@ -250,6 +254,8 @@ cluster cluster_of(const run_options& x) {
   to.address = x.cluster;
   if (!x.state_dir.empty())
     to.state_directory = x.state_dir;
+  if (!x.certificates.empty())
+    to.certificates = x.certificates;
   to.on_rank_loss = x.comes_back_alone ? rank_loss::alone : rank_loss::back;
   to.run_ahead = x.run_ahead.value_or(to.run_ahead);
   to.beat = std::chrono::milliseconds{x.beat_ms};

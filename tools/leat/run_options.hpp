@@ -47,6 +47,8 @@ struct run_options {
   /// The coordinator's address; empty: no cluster.
   std::string cluster = {};
   std::string state_dir = {};
+  /// Directory of this process's certificate; empty: LEAT_CLUSTER_CERTS.
+  std::string certificates = {};
   bool comes_back_alone = false;
   std::optional<std::uint64_t> run_ahead = {};
   /// "MIN:MAX"; empty: the number of ranks is the world size.

@@ -57,7 +57,7 @@ frame_rules rules_from(link_role role) noexcept {
   case link_role::rank: // pieces of parts have at most 1 MiB
     return frame_rules{}
         .allow(frame_kind::join, 4 * megabytes) // has the pipeline
-        .allow(frame_kind::beat, 256 * kilobytes)
+        .allow(frame_kind::beat, megabytes)
         .allow(frame_kind::part, megabytes + 64 * kilobytes);
   case link_role::observer:
     return frame_rules{}.allow(frame_kind::look, 0);
@@ -71,7 +71,7 @@ frame_rules rules_from(link_role role) noexcept {
 frame_rules rules_to(link_role role) noexcept {
   switch (role) {
   case link_role::rank:
-    return frame_rules{}.allow(frame_kind::word, megabytes);
+    return frame_rules{}.allow(frame_kind::word, 4 * megabytes);
   case link_role::observer:
     return frame_rules{}.allow(frame_kind::status, 4 * megabytes);
   case link_role::coordinator:

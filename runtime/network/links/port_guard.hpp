@@ -30,7 +30,7 @@ struct guard_config {
   /// Hears of refused peers, at most some lines a minute; in the guard's thread.
   std::function<void(const std::string&)> log = {};
   /// How long a peer may take from its connection to the end of its hello.
-  std::chrono::milliseconds patience{4'000};
+  std::chrono::milliseconds patience{3'000};
   /// Peers at a time that nobody knows yet. At most an eighth of the descriptors that this process
   /// may have.
   std::size_t most_unknown = 96;

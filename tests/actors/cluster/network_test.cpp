@@ -1,8 +1,5 @@
-#include "actors/caf/wire.hpp"
 #include "actors/cluster/listening_coordinator.hpp"
 #include "tests/support/cluster_nodes.hpp"
-
-#include <caf/io/middleman.hpp>
 
 namespace leat::network_test {
 
@@ -128,27 +125,21 @@ TEST_CASE("a coordinator that cannot go on says so, and its ranks find the next 
 }
 
 TEST_CASE("a rank whose coordinator says nothing any more looks for another one") {
-  // With an argument: CAF reads a null pointer to those of an actor that has none.
-  const auto mute = [](coordinator_actor::pointer, int) -> coordinator_actor::behavior_type {
-    return {[](const cluster_hello&) {},
-            [](const cluster_beat&) {},
-            [](const cluster_part&) {},
-            [](stored_atom, std::uint64_t, std::uint64_t, const std::string&) {},
-            [](tick_atom) {},
-            [](look_atom, const std::string&) { return cluster_status{}; }};
-  };
-  const logger_release released;
-  auto& on = node(2).system();
-  auto handle = on.spawn(mute, 0);
-  const auto port = on.middleman().publish(handle, 0, "127.0.0.1");
-  REQUIRE(port);
+  const admission rules{.roles = link_role::rank, .token = secret{"secret"}};
+  mutex guard;
+  std::vector<connected_peer> kept;
+  port_guard mute{{.at = parse_ip("127.0.0.1").value(), .rules = rules}};
+  mute.begin([&](connected_peer x) {
+    const mutex_lock lock{guard};
+    kept.push_back(std::move(x));
+  });
   const lead_on_node lead;
-  rank_process a{1, hello_for(1, 0, 1), *port};
+  rank_process a{1, hello_for(1, 0, 1), mute.port()};
   std::this_thread::sleep_for(300ms); // it is connected
   *a.port = lead.port;
   CHECK(a.becomes(has_seat));
-  (void)on.middleman().unpublish(handle, *port);
-  caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
+  const mutex_lock lock{guard};
+  CHECK(kept.size() == 1);
 }
 
 } // namespace leat::network_test

@@ -137,6 +137,16 @@ TEST_CASE("a failure of its own counts as unheard until a word tells it back") {
   CHECK(x.failure() == "a bad sample");
 }
 
+TEST_CASE("a failure's text is cut so that it fits into a beat, between characters") {
+  auto x = member_in_seat();
+  std::string text = "x";
+  while (text.size() < 200'000)
+    text += "\xc3\xa4";
+  x.fail(text);
+  CHECK(x.failure().size() < 70'000);
+  CHECK(x.failure().substr(x.failure().size() - 6) == "\xc3\xa4 ...");
+}
+
 TEST_CASE("a member that learns from the state directory that the job is over waits no more") {
   auto late = member_of_rank();
   late.on_over();

@@ -201,21 +201,21 @@ TEST_CASE("launcher environment: nothing set") {
 }
 
 TEST_CASE("launcher environment: leat's own variables come before a launcher's") {
-  const variables own{{"LEAT_CLUSTER_ADDRESS", "[fd00::1]:4711"},
-                      {"LEAT_CLUSTER_STATE", "/shared/job 7"},
-                      {"LEAT_CLUSTER_TOKEN", "se cret"},
-                      {"LEAT_CLUSTER_INSECURE", "true"},
-                      {"LEAT_CLUSTER_JOB", "nightly"}};
+  const variables own{
+      {"LEAT_CLUSTER_ADDRESS", "[fd00::1]:4711"}, {"LEAT_CLUSTER_STATE", "/shared/job 7"},
+      {"LEAT_CLUSTER_TOKEN", "se cret"},          {"LEAT_CLUSTER_CERTS", "/certs/7"},
+      {"LEAT_CLUSTER_INSECURE", "true"},          {"LEAT_CLUSTER_JOB", "nightly"}};
   const auto x = facts_of(torchrun + own);
   CHECK(x.cluster.coordinator.value().value == network_address{"fd00::1", 4711});
   CHECK(x.cluster.token == "se cret");
+  CHECK(x.cluster.certificates == "/certs/7");
   CHECK(x.cluster.is_insecure);
   const auto text = to_string(x);
   CHECK(
       text
       == "rank 2 of 4 from torchrun (RANK, WORLD_SIZE), coordinator [fd00::1]:4711 from "
          "LEAT_CLUSTER_ADDRESS, job nightly from LEAT_CLUSTER_JOB, state in \"/shared/job 7\" from "
-         "LEAT_CLUSTER_STATE");
+         "LEAT_CLUSTER_STATE, certificates in \"/certs/7\" from LEAT_CLUSTER_CERTS");
   // What the launcher says is then not even read.
   CHECK(facts_of(torchrun + own + variables{{"MASTER_PORT", "x"}}).rank == 2);
   CHECK(facts_of(srun + own + variables{{"SLURM_STEP_NODELIST", "n["}}).rank == 5);
@@ -237,6 +237,7 @@ TEST_CASE("launcher environment: leat's own variables are refused by name, the t
                                     {"LEAT_CLUSTER_ADDRESS", "host:0"},
                                     {"LEAT_CLUSTER_STATE", ""},
                                     {"LEAT_CLUSTER_TOKEN", ""},
+                                    {"LEAT_CLUSTER_CERTS", ""},
                                     {"LEAT_CLUSTER_INSECURE", ""},
                                     {"LEAT_CLUSTER_INSECURE", "yes"},
                                     {"LEAT_CLUSTER_JOB", ""},

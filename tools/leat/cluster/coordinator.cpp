@@ -102,16 +102,20 @@ void add_coordinator(CLI::App& app, int& status) {
   sub->add_option(
       "--bind", to.bind,
       "HOST:PORT to listen at, and to be told to ranks; port 0: the system chooses one. Otherwise "
-      "LEAT_CLUSTER_ADDRESS; otherwise 127.0.0.1, or with --insecure the first address that other "
+      "LEAT_CLUSTER_ADDRESS; otherwise 127.0.0.1, or with --certs or --insecure the first address "
+      "that other "
       "machines can use");
   for (const std::string gone : {"--interface", "--port"}) // options of versions before
     sub->add_option_function<std::string>(
            gone,
            [gone](const std::string& value) { refuse_argument(gone, value, "--bind HOST:PORT"); })
         ->group("");
+  sub->add_option("--certs", to.certificates,
+                  "Directory with certificate and key for the role coordinator (leat certs issue): "
+                  "others have to show theirs; or LEAT_CLUSTER_CERTS");
   sub->add_flag("--insecure", x->is_insecure,
-                "Let other machines connect: nothing is encrypted, so the network must be private; "
-                "or LEAT_CLUSTER_INSECURE=1");
+                "Let other machines connect without certificates: nothing is encrypted, so the "
+                "network must be private; or LEAT_CLUSTER_INSECURE=1");
   sub->add_option("--job", to.job,
                   "The job's id; otherwise LEAT_CLUSTER_JOB, otherwise that of the directory");
   whole_number(sub->add_option("--keep", to.keep, "Snapshots of the whole job that stay"), 1)

@@ -121,6 +121,9 @@ void add_cluster(CLI::App& app) {
   auto x = std::make_shared<status_options>();
   sub->add_option("--join", x->observer.address,
                   "HOST:PORT of the coordinator; otherwise LEAT_CLUSTER_ADDRESS");
+  sub->add_option("--certs", x->observer.certificates,
+                  "Directory with certificate and key for the role observer (leat certs issue); "
+                  "otherwise LEAT_CLUSTER_CERTS");
   whole_number(sub->add_option("--timeout", x->limit,
                                "Seconds for each of: finding the coordinator, connecting, asking"),
                1, 3600)
