@@ -127,6 +127,7 @@ REASONS = {
     "job_coordinator*": "the command: leat coordinator",
     "make_certificate_authority": "the command: leat certs init",
     "issue_certificate": "the command: leat certs issue",
+    "certificate_options.*": "the command: leat certs issue",
     "cluster_observer*": "the command: leat cluster status",
     "drill": "FaultDrill",
 }  # fmt: skip
