@@ -21,6 +21,7 @@ public:
 
   void hear(std::uint8_t how, std::string_view bytes) {
     const bool is_secured = (how & 1) != 0;
+    out_.clear();
     greeting one{rules_, is_secured ? coordinator_ : nullptr};
     if ((how & 3) == 3)
       hear_inside(one, 1 + (how >> 2), bytes);
@@ -58,7 +59,6 @@ private:
       if (!give(to, 100'000, take(sent)))
         break;
     }
-    out_.clear();
   }
 
   std::string take(byte_buffer& from) {
