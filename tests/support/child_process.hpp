@@ -23,11 +23,14 @@ public:
     for (const auto& x : command)
       arguments.push_back(const_cast<char*>(x.c_str()));
     arguments.push_back(nullptr);
-    pid_ = ::fork();
+    // Emptied before this returns: what a former process printed is not taken for this one's.
+    const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    pid_ = file < 0 ? -1 : ::fork();
+    if (pid_ != 0)
+      ::close(file);
     if (pid_ < 0)
-      throw std::runtime_error("fork failed");
+      throw std::runtime_error("open or fork failed");
     if (pid_ == 0) {
-      const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
       ::dup2(file, STDOUT_FILENO);
       ::execv(arguments[0], arguments.data());
       ::_exit(127);

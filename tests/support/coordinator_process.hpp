@@ -12,6 +12,7 @@ public:
   coordinator_process(const command_bench& bench, const std::string& name, const words& arguments,
                       const words& within = {})
       : output_(bench.at / (name + ".out")), errors_(bench.at / (name + ".err")) {
+    std::filesystem::remove(errors_); // what a former process said is not taken for this one's
     child_.emplace(
         words{"/bin/sh", "-c", "LEAT_CLUSTER_TOKEN=secret exec \"$@\" 2>'" + errors_ + "'", "sh"}
             + within + words{leat_command, "coordinator"} + arguments,
