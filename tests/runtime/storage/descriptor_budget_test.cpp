@@ -180,14 +180,15 @@ TEST_CASE("descriptor budget: no file is closed under a reader that has just beg
     }
   }};
   int closed = 0;
-  for (int i = 0; i < 5'000 || found_open == 0; ++i) { // the thread may begin late
+  // The thread may begin late, and may be stopped in the middle of its reading for all of the
+  // 5,000.
+  for (int i = 0; i < 5'000 || found_open == 0 || closed == 0; ++i) {
     x.read("a");
     closed += x.budget.close_half() ? 1 : 0;
   }
   is_over = true;
   reader.join();
   CHECK(wrong == 0);
-  CHECK(closed > 0);
 }
 
 TEST_CASE("descriptor budget: half of the files are closed where the system has no more") {
