@@ -1,12 +1,16 @@
 #pragma once
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <stdexcept>
 #include <string>
@@ -65,15 +69,36 @@ public:
            && info.si_pid == 0;
   }
 
-  /// Waits for the end; returns the exit code, or -1 after a signal.
+  /// Waits for the end; returns the exit code, or -1 after a signal. A process that hangs is ended
+  /// before ctest's limit, after its threads' stacks were printed.
   int wait() {
     int status = 0;
+    if (!ends_within(std::chrono::seconds{220}))
+      show_threads_and_kill();
     ::waitpid(pid_, &status, 0);
     pid_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
 private:
+  /// True also where the system cannot tell.
+  bool ends_within(std::chrono::milliseconds limit) const {
+    const auto file = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+    pollfd end{.fd = file, .events = POLLIN, .revents = 0};
+    const auto found = file < 0 ? 1 : ::poll(&end, 1, static_cast<int>(limit.count()));
+    ::close(file);
+    return found != 0;
+  }
+  void show_threads_and_kill() const {
+    const auto number = std::to_string(pid_);
+    const auto command = "gdb -p " + number
+                         + " -batch -ex 'thread apply all bt' 2>&1 || head -n 1 /proc/" + number
+                         + "/task/*/{comm,wchan,syscall}";
+    std::cerr << "process " << number << " does not end; its threads:" << std::endl;
+    (void)!std::system(("bash -c \"" + command + "\" >&2").c_str());
+    ::kill(pid_, SIGKILL);
+  }
+
   pid_t pid_ = -1;
 };
 
