@@ -6,12 +6,9 @@
 #include "runtime/network/listen_place.hpp"
 #include "runtime/network/socket_address.hpp"
 #include "tests/bench/harness.hpp"
+#include "tests/bench/link/basp.hpp"
 
 #include <caf/all.hpp>
-#include <caf/io/all.hpp>
-#if LEAT_HAS_CAF_OPENSSL
-#include <caf/openssl/all.hpp>
-#endif
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -29,15 +26,14 @@ namespace leat::bench {
 namespace {
 
 struct made_row {
-  std::shared_ptr<const void> owner;
-  const char* bytes = nullptr;
+  std::shared_ptr<char[]> bytes;
   std::size_t size = 0;
 };
 
 made_row make_row(std::size_t size, std::uint64_t number) {
-  std::shared_ptr<char[]> owner{new char[size]};
-  std::memset(owner.get(), static_cast<int>(number & 127), size);
-  return {owner, owner.get(), size};
+  std::shared_ptr<char[]> bytes{new char[size]};
+  std::memset(bytes.get(), static_cast<int>(number & 127), size);
+  return {std::move(bytes), size};
 }
 
 /// What came, from the thread that received it to the one that takes it.
@@ -109,10 +105,10 @@ private:
   void run() {
     raw_head head;
     while (receive_all(socket_, &head, sizeof head)) {
-      std::shared_ptr<char[]> owner{new char[head.size]};
-      if (!receive_all(socket_, owner.get(), head.size))
+      std::shared_ptr<char[]> bytes{new char[head.size]};
+      if (!receive_all(socket_, bytes.get(), head.size))
         return;
-      queue.push({owner, owner.get(), head.size});
+      queue.push({std::move(bytes), head.size});
     }
   }
 
@@ -154,28 +150,12 @@ void make_raw(const row_job& x, const part_line& consumer, const std::function<v
     --credit;
     const auto row = make_row(x.row_bytes, i);
     raw_head head{row.size, i};
-    iovec all[] = {{&head, sizeof head}, {const_cast<char*>(row.bytes), row.size}};
+    iovec all[] = {{&head, sizeof head}, {row.bytes.get(), row.size}};
     send_all(socket, all, 2);
   }
 }
 
 // -- CAF's protocol.
-
-struct basp_config : caf::actor_system_config {
-  basp_config(const std::string& directory) {
-    load<caf::io::middleman>();
-#if LEAT_HAS_CAF_OPENSSL
-    if (!directory.empty()) {
-      load<caf::openssl::manager>();
-      openssl_certificate = directory + "/cert.pem";
-      openssl_key = directory + "/key.pem";
-      openssl_cafile = directory + "/ca.pem";
-    }
-#else
-    (void)directory;
-#endif
-  }
-};
 
 std::string directory_of(const row_job& x, const char* role) {
   return x.certificates.empty() ? "" : x.certificates + "/" + role;
@@ -183,58 +163,35 @@ std::string directory_of(const row_job& x, const char* role) {
 
 class basp_inlet : public row_inlet {
 public:
-  basp_inlet(const row_job& x, const part_line& source)
-      : config_(directory_of(x, "rank")), system_(config_) {
-    const auto port = port_of(source.hear());
-#if LEAT_HAS_CAF_OPENSSL
-    const auto far = x.certificates.empty()
-                         ? system_.middleman().remote_actor("127.0.0.1", port)
-                         : caf::openssl::remote_actor<caf::actor>(system_, "127.0.0.1", port);
-#else
-    const auto far = system_.middleman().remote_actor("127.0.0.1", port);
-#endif
-    if (!far)
-      throw std::runtime_error("CAF does not connect");
-    puller_ = system_.spawn([this, far = *far](caf::event_based_actor* self) -> caf::behavior {
+  basp_inlet(const row_job& x, const part_line& source) {
+    auto& system = basp_system(x.certificates, "worker");
+    const auto far = basp_connect(system, port_of(source.hear()), x.certificates);
+    puller_ = system.spawn([this, far](caf::event_based_actor* self) -> caf::behavior {
       return {[=, this](std::uint64_t rows) {
         for (std::uint64_t i = 0; i < rows; ++i)
-          self->request(far, caf::infinite, caf::get_atom_v).then([this](std::string& x) {
-            const auto owner = std::make_shared<std::string>(std::move(x));
-            queue.push({owner, owner->data(), owner->size()});
+          self->request(far, caf::infinite, caf::get_atom_v).then([this](const basp_row& row) {
+            queue.push({row.bytes, row.size});
           });
       }};
     });
   }
-  void give_back(std::uint64_t rows) override {
-    caf::anon_send(puller_, rows);
-  }
+  void give_back(std::uint64_t rows) override { caf::anon_send(puller_, rows); }
 
 private:
-  basp_config config_;
-  caf::actor_system system_;
   caf::actor puller_;
 };
 
 void make_by_basp(const row_job& x, const part_line& consumer, const std::function<void()>& start) {
-  auto& config = *new basp_config{directory_of(x, "worker")}; // until the process ends
-  auto& system = *new caf::actor_system{config};
+  auto& system = basp_system(x.certificates, "rank");
   const auto source = system.spawn([&](caf::event_based_actor*) -> caf::behavior {
     return {[&x, &start, i = std::uint64_t{0}](caf::get_atom) mutable {
       if (i == 0)
         start();
-      return std::string(x.row_bytes, static_cast<char>(i++ & 127));
+      const auto row = make_row(x.row_bytes, i++);
+      return basp_row{row.bytes, row.size};
     }};
   });
-#if LEAT_HAS_CAF_OPENSSL
-  const auto port = x.certificates.empty()
-                        ? system.middleman().publish(source, 0, "127.0.0.1", true)
-                        : caf::openssl::publish(source, 0, "127.0.0.1", true);
-#else
-  const auto port = system.middleman().publish(source, 0, "127.0.0.1", true);
-#endif
-  if (!port)
-    throw std::runtime_error("CAF does not listen");
-  consumer.say(*port);
+  consumer.say(basp_publish(system, source, x.certificates));
   consumer.hear(); // all is there
 }
 
@@ -267,17 +224,17 @@ public:
 
 private:
   std::optional<bulk_room> room_for(const bulk_head& x) override {
-    std::shared_ptr<char[]> owner{new char[x.payload]};
-    return bulk_room{{{owner.get(), x.payload}}, owner};
+    coming_.reset(new char[x.payload]);
+    return bulk_room{{{coming_.get(), x.payload}}, coming_};
   }
-  void receive(const bulk_head&, bulk_room room) override {
-    const auto part = room.parts.at(0);
-    queue.push({std::move(room.owner), part.data(), part.size()});
+  void receive(const bulk_head& x, bulk_room) override {
+    queue.push({std::move(coming_), x.payload});
   }
   void may_send() override {}
   void ended(const std::string&) noexcept override {}
 
   const std::size_t row_bytes_;
+  std::shared_ptr<char[]> coming_;
   std::unique_ptr<bulk_connection> connection_;
 };
 
@@ -324,11 +281,11 @@ void make_by_bulk(const row_job& x, const part_line& consumer, const std::functi
   consumer.hear(); // the consumer has granted its window
   start();
   for (std::uint64_t i = 0; i < x.rows; ++i) {
-    auto row = make_row(x.row_bytes, i);
+    const auto row = make_row(x.row_bytes, i);
     outlet.send({.kind = frame_kind::row,
                  .number = i,
-                 .payload = {{row.bytes, row.size}},
-                 .owner = std::move(row.owner)});
+                 .payload = {{row.bytes.get(), row.size}},
+                 .owner = row.bytes});
   }
 }
 
@@ -360,10 +317,6 @@ private:
 };
 
 } // namespace
-
-bool has_basp_tls() {
-  return LEAT_HAS_CAF_OPENSSL != 0;
-}
 
 std::uint64_t rows_in_window(const row_job& x) {
   return std::clamp<std::uint64_t>((8U << 20) / x.row_bytes, 4, 256);

@@ -45,7 +45,4 @@ row_costs costs_of(const row_job& x);
 std::vector<double> take_rows(const row_job& x, const part_line& source);
 std::vector<double> make_rows(const row_job& x, const part_line& consumer);
 
-/// Whether CAF's own protocol with TLS can be measured here.
-bool has_basp_tls();
-
 } // namespace leat::bench
