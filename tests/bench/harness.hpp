@@ -42,6 +42,7 @@ std::vector<bench_case> token_cases(const std::string& folder);
 std::vector<bench_case> read_cases(const std::string& folder);
 std::vector<bench_case> cluster_cases(const std::string& folder);
 std::vector<bench_case> device_cases(const std::string& folder);
+std::vector<bench_case> link_cases(const std::string& folder);
 
 /// Clocks, in seconds: wall-clock time, CPU time of this thread, and of all threads.
 using clock_function = double (*)();

@@ -7,11 +7,10 @@ namespace leat {
 
 void write_frame(byte_layer& through, frame_kind kind, std::uint64_t number, std::string_view body,
                  byte_buffer& out) {
-  constexpr std::size_t record_bytes = 16 << 10; // the most that TLS puts into one
   const auto head = bytes_of({.length = static_cast<std::uint32_t>(body.size()),
                               .kind = static_cast<std::uint32_t>(kind),
                               .number = number});
-  std::array<char, record_bytes> first; // NOLINT: filled below
+  std::array<char, tls_record_bytes> first; // NOLINT: filled below
   std::memcpy(first.data(), head.data(), head.size());
   const auto size = body.copy(first.data() + head.size(), first.size() - head.size());
   through.write({first.data(), head.size() + size}, out);

@@ -11,6 +11,9 @@
 
 namespace leat {
 
+/// The most that TLS puts into one record.
+inline constexpr std::size_t tls_record_bytes = 16 << 10;
+
 /// What lies between frames and a socket: nothing, or TLS. It has no socket: whoever has it passes
 /// on what came (`came`, from which the used bytes are cut off), and sends what is added to `out`.
 /// All calls throw `errc::cluster` where the connection cannot go on; what `out` has then is still
@@ -27,6 +30,8 @@ public:
   virtual void write(std::string_view bytes, byte_buffer& out) = 0;
   /// The certificate that the peer has proven to be its own; null where none is asked for.
   virtual const X509* peer() const noexcept = 0;
+  /// Whether bytes may be sent and received as they are, without this.
+  virtual bool is_plain() const noexcept { return false; }
 };
 
 /// Bytes as they are.
@@ -42,6 +47,7 @@ public:
     out.insert(out.end(), bytes.begin(), bytes.end());
   }
   const X509* peer() const noexcept override { return nullptr; }
+  bool is_plain() const noexcept override { return true; }
 };
 
 /// Adds a frame to what is to be sent. The header and the beginning of the bytes share a record of

@@ -1,5 +1,7 @@
 #include "runtime/network/links/frame.hpp"
 
+#include "runtime/network/links/bulk_frame.hpp"
+
 #include <cstring>
 
 namespace leat {
@@ -79,6 +81,16 @@ frame_rules rules_to(link_role role) noexcept {
     break;
   }
   return {};
+}
+
+frame_rules bulk_rules_from(link_role role) noexcept {
+  if (role != link_role::worker && role != link_role::rank)
+    return {};
+  return frame_rules{}
+      .allow(frame_kind::credit, 0)
+      .allow(role == link_role::worker ? frame_kind::row : frame_kind::offer,
+             most_bulk_payload + most_bulk_words + 4)
+      .allow(frame_kind::note, most_bulk_words + 4);
 }
 
 } // namespace leat

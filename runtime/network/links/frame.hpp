@@ -25,6 +25,15 @@ enum class frame_kind : std::uint32_t {
   word = 19,
   look = 20,
   status = 21,
+  // Between a rank and a worker that makes rows for it: payloads, under credit (bulk_frame.hpp).
+  credit = 24,
+  /// Of the worker: what it has made.
+  row = 25,
+  /// Of the rank: what is to be made, and of what.
+  offer = 26,
+  /// Of both: whatever else there is to say, such as that something is done, declined, or not
+  /// wanted any more.
+  note = 27,
 };
 
 /// What precedes the bytes of a frame: 16 bytes, little-endian.
@@ -70,6 +79,10 @@ frame_rules answer_rules() noexcept;
 frame_rules rules_from(link_role role) noexcept;
 /// What a process in this role hears from its coordinator.
 frame_rules rules_to(link_role role) noexcept;
+
+/// What a rank hears from a worker that makes rows for it, and a worker from its rank; from others
+/// nothing.
+frame_rules bulk_rules_from(link_role role) noexcept;
 
 /// A frame that has come.
 struct frame {

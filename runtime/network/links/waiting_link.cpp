@@ -3,6 +3,7 @@
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/system_words.hpp"
 #include "runtime/network/links/link_error.hpp"
+#include "runtime/network/links/socket_bytes.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -61,36 +62,20 @@ frame waiting_link::receive(const frame_rules& rules, time_point deadline) {
 }
 
 void waiting_link::flush(time_point deadline) {
-  std::size_t sent = 0;
-  while (sent < out_.size()) {
-    const auto n =
-        ::send(socket_.get(), out_.data() + sent, out_.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n >= 0)
-      sent += static_cast<std::size_t>(n);
-    else if (errno == EAGAIN)
+  for (iovec rest{out_.data(), out_.size()}; rest.iov_len > 0;)
+    if (const auto n = send_some(socket_, {&rest, 1}))
+      rest = {static_cast<char*>(rest.iov_base) + n, rest.iov_len - n};
+    else
       wait(POLLOUT, deadline);
-    else if (errno != EINTR)
-      break_link(system_words(errno), "a connection that lasts");
-  }
   out_.clear();
 }
 
 void waiting_link::fill(time_point deadline) {
-  if (!came_.empty())
-    return;
-  for (;;) {
-    const auto n = ::recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
-    if (n > 0) {
-      came_ = {buffer_.data(), static_cast<std::size_t>(n)};
-      return;
-    }
-    if (n == 0)
-      break_link("the peer has ended the connection", "one that lasts");
-    if (errno == EAGAIN)
+  for (iovec room{buffer_.data(), buffer_.size()}; came_.empty();)
+    if (const auto n = receive_some(socket_, {&room, 1}))
+      came_ = {buffer_.data(), n};
+    else
       wait(POLLIN, deadline);
-    else if (errno != EINTR)
-      break_link(system_words(errno), "a connection that lasts");
-  }
 }
 
 void waiting_link::wait(short events, time_point deadline) const {

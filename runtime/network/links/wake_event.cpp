@@ -18,4 +18,10 @@ void wake_event::set() const noexcept {
   (void)!::write(event_.get(), &one, sizeof one);
 }
 
+void wake_event::clear() const noexcept {
+  std::uint64_t times = 0;
+  // Fails only if it is not set.
+  (void)!::read(event_.get(), &times, sizeof times);
+}
+
 } // namespace leat

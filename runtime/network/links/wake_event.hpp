@@ -5,7 +5,7 @@
 
 namespace leat {
 
-/// Lets one thread end another's waits: once it is set, it stays set.
+/// Lets one thread end another's waits: once it is set, it stays set until somebody clears it.
 class wake_event : not_copied {
 public:
   /// Throws `errc::no_resources`.
@@ -13,6 +13,7 @@ public:
 
   /// Any thread.
   void set() const noexcept;
+  void clear() const noexcept;
   /// Readable once it is set, for poll(2).
   int descriptor() const noexcept { return event_.get(); }
 
