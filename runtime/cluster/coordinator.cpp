@@ -12,8 +12,9 @@ namespace leat {
 
 namespace {
 
-/// Processes that one word asks about: no word grows with the ranks of a host.
-constexpr std::size_t most_suspects = 16;
+/// Words about horizons that each beat pays for. In lock step the least of n numbers rises some
+/// ln(n) times while each of them rises once, so that nobody waits.
+constexpr std::size_t words_per_beat = 8;
 
 constexpr job_rules no_rules{.world_size = 0, .least_ranks = 0, .most_ranks = 0};
 
@@ -74,30 +75,28 @@ void coordinator::on_hello(source_id from, const cluster_hello& x, time now) {
   if (known != processes_.all().end() && known->second.hello.who.is_same_process(x.who))
     return;
   auto& process = processes_.add(from, x, now);
-  if (x.protocol != cluster_protocol) {
-    process.refused = "protocol " + std::to_string(x.protocol) + " of leat " + x.version
-                      + "; needed: " + std::to_string(cluster_protocol);
-    return say(from, now);
-  }
-  if (x.rank && !x.rules.is_elastic() && *x.rank >= x.rules.world_size) {
-    process.refused = "rank " + std::to_string(*x.rank) + " of a job of "
-                      + std::to_string(x.rules.world_size) + " ranks";
-    return say(from, now);
-  }
+  process.refused = fault_of(x);
+  if (!process.refused.empty())
+    say(from, now);
+}
+
+std::string coordinator::fault_of(const cluster_hello& x) const {
+  if (x.protocol != cluster_protocol)
+    return "protocol " + std::to_string(x.protocol) + " of leat " + x.version
+           + "; needed: " + std::to_string(cluster_protocol);
+  if (x.rank && !x.rules.is_elastic() && *x.rank >= x.rules.world_size)
+    return "rank " + std::to_string(*x.rank) + " of a job of " + std::to_string(x.rules.world_size)
+           + " ranks";
   const auto patience = std::min(settings_.times.lost, settings_.times.lease);
-  if (x.beat_ns > static_cast<std::uint64_t>(patience.count()) / 2) {
-    process.refused = "a beat of " + seconds_text(x.beat_ns) + " at a coordinator that takes ranks "
-                      + "for lost after " + seconds_text(settings_.times.lost)
-                      + ", and lets them go on for " + seconds_text(settings_.times.lease)
-                      + "; needed: at most half of both (lost_after and lease of the coordinator)";
-    return say(from, now);
-  }
-  if (!settings_.job.empty() && !x.job.empty() && x.job != settings_.job) {
-    process.refused = "job " + in_quotes(x.job) + "; needed: job " + in_quotes(settings_.job)
-                      + ", the one of this coordinator";
-    return say(from, now);
-  }
-  compare_with_others(process, now);
+  if (x.beat_ns > static_cast<std::uint64_t>(patience.count()) / 2)
+    return "a beat of " + seconds_text(x.beat_ns) + " at a coordinator that takes ranks "
+           + "for lost after " + seconds_text(settings_.times.lost) + ", and lets them go on for "
+           + seconds_text(settings_.times.lease)
+           + "; needed: at most half of both (lost_after and lease of the coordinator)";
+  if (!settings_.job.empty() && !x.job.empty() && x.job != settings_.job)
+    return "job " + in_quotes(x.job) + "; needed: job " + in_quotes(settings_.job)
+           + ", the one of this coordinator";
+  return {};
 }
 
 /// All processes must train on the same. Those that hold a seat of the newest term are right; among
@@ -105,7 +104,7 @@ void coordinator::on_hello(source_id from, const cluster_hello& x, time now) {
 void coordinator::compare_with_others(cluster_process& x, time now) {
   const auto has_sat = [&](const cluster_process& y) { return holds_seat(y.hello.who); };
   const auto counts = [&](const cluster_process& y) {
-    return y.connection != x.connection && is_present(y, now);
+    return y.connection != x.connection && y.beat.number > 0 && is_present(y, now);
   };
   const cluster_process* first = nullptr;
   for (auto seat = state_.seats.begin(); !first && seat != state_.seats.end(); ++seat)
@@ -127,9 +126,10 @@ void coordinator::compare_with_others(cluster_process& x, time now) {
   if (is_first_right)
     return;
   for (auto& [connection, other] : processes_.all())
-    if (!has_sat(other))
+    if (counts(other) && !has_sat(other)) {
       other.refused = text;
-  has_news_ = true;
+      say(connection, now);
+    }
 }
 
 bool coordinator::is_foreign(cluster_process& x, const cluster_beat& beat) {
@@ -154,14 +154,16 @@ void coordinator::on_beat(source_id from, const cluster_beat& x, time now) {
   if (has_ended_ || !process || !x.who.is_same_process(process->hello.who)
       || (process->beat.number > 0 && x.number < process->beat.number))
     return;
-  if (process->refused.empty() && !x.is_leaving && !is_present(*process, now))
+  const bool is_new = process->beat.number == 0;
+  if (process->refused.empty() && !x.is_leaving && (is_new || !is_present(*process, now)))
     compare_with_others(*process, now); // when it was away, others may have come
   if (!process->refused.empty() || is_foreign(*process, x)) {
-    process->beat = {.number = x.number, .who = x.who, .life = x.life, .term = x.term};
-    process->heard = now;
-    return say(from, now); // and nothing that it says counts
+    // For the answer. Nothing that it says counts, nor that it says anything.
+    process->beat.number = x.number;
+    process->beat.life = x.life;
+    return say(from, now);
   }
-  const bool begins_to_want = process->beat.number == 0 || process->beat.who != x.who;
+  const bool begins_to_want = is_new || process->beat.who != x.who;
   process->beat = x;
   process->heard = now;
   process->is_closed = false;
@@ -172,9 +174,9 @@ void coordinator::on_beat(source_id from, const cluster_beat& x, time now) {
   hear(*process, x);
   if (has_ended_)
     return;
-  if (std::exchange(has_news_, false))
-    say_all(now);
-  else
+  const auto most = 2 * words_per_beat * processes_.all().size();
+  paid_words_ = std::min(paid_words_ + words_per_beat, most);
+  if (!say_news(now))
     say(from, now);
 }
 
@@ -205,15 +207,16 @@ void coordinator::hear_ends(std::uint64_t rank, const cluster_process& who) {
     ends_.emplace(who.hello.ends_with_last ? epoch_end::mask : epoch_end::drop,
                   state_.seats.size());
   for (const auto& [epoch, batches] : who.beat.ends)
-    has_news_ = ends_->know(epoch, batches) || has_news_;
+    has_risen_ = ends_->know(epoch, batches) || has_risen_;
   for (const auto& [epoch, horizon] : who.beat.horizons)
-    has_news_ = ends_->state(epoch, rank, horizon) || has_news_;
+    has_risen_ = ends_->state(epoch, rank, horizon) || has_risen_;
 }
 
 void coordinator::on_part(source_id from, const cluster_part& x, time now) {
   auto* process = processes_.find(from);
-  if (has_ended_ || !process || state_.phase != job_phase::running || x.term != state_.term
-      || x.rank >= state_.seats.size() || state_.seats[x.rank].holder != process->beat.who)
+  if (has_ended_ || !process || !process->refused.empty() || state_.phase != job_phase::running
+      || x.term != state_.term || x.rank >= state_.seats.size()
+      || state_.seats[x.rank].holder != process->beat.who)
     return;
   sets_.add(x);
   say(from, now);
@@ -223,10 +226,9 @@ void coordinator::on_closed(source_id from) {
   auto* process = processes_.find(from);
   if (!process)
     return;
-  process->is_closed = true;
+  process->is_closed = true; // from the next tick on, others on its host look whether it has ended
   if (!holds_seat(process->hello.who))
-    return processes_.forget(from);
-  has_news_ = true; // so that others on its host look whether it has ended
+    processes_.forget(from);
 }
 
 void coordinator::on_stored(const job_position& at) {
@@ -266,7 +268,17 @@ void coordinator::fail(const std::string& why) {
   has_news_ = true;
 }
 
+bool coordinator::say_news(time now) {
+  const auto all = processes_.all().size();
+  if (!has_news_ && !(has_risen_ && paid_words_ >= all))
+    return false;
+  paid_words_ -= has_news_ ? 0 : all;
+  say_all(now);
+  return true;
+}
+
 void coordinator::say_all(time now) {
+  has_news_ = has_risen_ = false;
   step_limit_ = step_limit();
   for (const auto& [connection, x] : processes_.all())
     if (!x.is_closed)
@@ -387,7 +399,7 @@ cluster_status coordinator::status(time now) const {
     to.failure = holder->beat.failure;
   }
   for (const auto& [connection, process] : processes_.all())
-    if (x.job.empty())
+    if (x.job.empty() && process.refused.empty())
       x.job = process.hello.job;
   for (const auto& [connection, process] : processes_.all())
     if (!process.is_closed && !rank_of(process.beat.who)

@@ -25,6 +25,9 @@
 
 namespace leat {
 
+/// Processes that one word asks about: no word grows with the ranks of a host.
+inline constexpr std::size_t most_suspects = 16;
+
 /// What a coordinator wants to be done, in this order.
 struct coordinator_output {
   struct addressed {
@@ -57,9 +60,11 @@ public:
   coordinator(const coordinator_settings& settings, const std::string& token, std::uint64_t life,
               coordinator_memory& memory, find_newest_set newest_set, time now);
 
-  /// A process says who it is; before that, messages of its connection are ignored. It may say so
-  /// again: one that was silent for long while a term was formed is forgotten.
+  /// A rank's process says who it is; before that, messages of its connection are ignored. Nobody
+  /// else hears of it, or is compared with it, before its first beat. It may say so again: one that
+  /// was silent for long while a term was formed is forgotten.
   void on_hello(source_id from, const cluster_hello& x, time now);
+  /// Counts unless the process is refused: then it only hears why.
   void on_beat(source_id from, const cluster_beat& x, time now);
   void on_part(source_id from, const cluster_part& x, time now);
   /// A connection was closed. That frees no seat; a process that holds none is forgotten.
@@ -94,6 +99,8 @@ private:
   /// Whether the process belongs to another state directory, as far as this one tells: then its
   /// beats are ignored.
   bool is_foreign(cluster_process& x, const cluster_beat& beat);
+  /// Why it could take no part whatever others are; empty: it could.
+  std::string fault_of(const cluster_hello& x) const;
   // Terms:
   void form(time now);
   std::optional<std::vector<coordinator_state::seat>> new_seats(time now) const;
@@ -121,7 +128,8 @@ private:
   /// The rules of the term, or of the ranks that wait for the next one; none before anybody has
   /// come.
   std::optional<job_rules> rules() const;
-  void look_for_suspects(time now);
+  /// The hosts that have new ones.
+  std::set<host_key> look_for_suspects(time now);
   void forget_others(time now);
   /// Under the policy `alone`: see cluster_seat::step_limit.
   std::uint64_t step_limit() const;
@@ -137,6 +145,10 @@ private:
   void say(source_id to, time now);
   void say(const cluster_process& to, time now);
   void say_all(time now);
+  /// Says what is new to everybody, if anything is, and if it is urgent or paid for.
+  bool say_news(time now);
+  /// Has some processes of these hosts look for suspects; others hear of them with their beats.
+  void say_to_lookers(const std::set<host_key>& hosts, time now);
   neighbours suspects_for(const cluster_process& x) const;
   std::optional<cluster_seat> seat_for(const cluster_process& x, time now);
   void retire();
@@ -163,7 +175,7 @@ private:
   leases leases_;
   /// Holders of seats that are known to have ended.
   std::set<process_number> dead_;
-  /// Holders on each host that may have ended, as of the last tick.
+  /// Holders on each host that may have ended, as of the last tick, in the order of their numbers.
   std::map<host_key, neighbours> suspects_;
   // What belongs to one term:
   std::optional<epoch_ends> ends_;
@@ -175,6 +187,10 @@ private:
   std::map<std::uint64_t, time> lost_;
   /// Something has changed, and every process is to hear of it.
   bool has_news_ = false;
+  /// A horizon has risen. In a large job one rank after the other may raise it, and to tell all of
+  /// them each time would cost the square of their number: so beats pay for these words.
+  bool has_risen_ = false;
+  std::size_t paid_words_ = 0;
   coordinator_output output_;
   /// What it says when it has ended.
   std::vector<coordinator_output::addressed> last_words_;

@@ -11,6 +11,11 @@ namespace leat {
 
 namespace {
 
+/// Beginnings that a refusal names.
+constexpr std::size_t most_places = 8;
+/// Processes of a host that look at once when one more may have ended there: one of them may hang.
+constexpr std::size_t least_lookers = 2;
+
 coordinator_state::seat seat_of(const cluster_process& x) {
   return {.holder = x.beat.who, .process = x.hello.process};
 }
@@ -18,6 +23,16 @@ coordinator_state::seat seat_of(const cluster_process& x) {
 std::string start_text(const cluster_beat& x) {
   const auto place = x.start ? place_text(x.start) : "the newest set";
   return x.sets.empty() ? "the beginning, without a restore()" : place + " in " + x.sets;
+}
+
+/// "rank 3", "ranks 0, 1, 2, 3 and 508 more".
+std::string ranks_text(const std::vector<std::uint64_t>& ranks) {
+  constexpr std::size_t most = 8;
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < std::min(ranks.size(), most); ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  return ranks.size() > most ? text + " and " + std::to_string(ranks.size() - most) + " more"
+                             : text;
 }
 
 std::optional<std::vector<coordinator_state::seat>>
@@ -56,7 +71,7 @@ void coordinator::tick(time now) {
     return newest > life_ ? give_way() : give_up();
   checked_ = now;
   forget_others(now);
-  look_for_suspects(now);
+  const auto hosts = look_for_suspects(now);
   switch (state_.phase) {
   case job_phase::forming:
   case job_phase::failed:
@@ -69,8 +84,10 @@ void coordinator::tick(time now) {
     linger(now);
     break;
   }
-  if (std::exchange(has_news_, false))
+  if (has_news_ || has_risen_)
     say_all(now);
+  else
+    say_to_lookers(hosts, now);
 }
 
 /// Begins a term once there are enough ranks, and nobody can believe any more that it holds a seat
@@ -153,14 +170,22 @@ void coordinator::begin_term(std::vector<coordinator_state::seat> seats, time no
   has_news_ = true;
 }
 
-/// Refuses ranks that want to begin at different places, or in different directories.
+/// Refuses ranks that want to begin at different places, or in different directories. Each of them
+/// hears the text: so that does not grow with their number.
 void coordinator::refuse_starts(const std::vector<coordinator_state::seat>& seats) {
-  std::string text = "ranks want to begin at different places:";
+  std::map<std::string, std::vector<std::uint64_t>> places;
   for (std::size_t rank = 0; rank < seats.size(); ++rank)
-    text += "\n  rank " + std::to_string(rank) + ": "
-            + start_text(processes_.find(seats[rank].holder)->beat);
+    places[start_text(processes_.find(seats[rank].holder)->beat)].push_back(rank);
+  std::string text = "ranks want to begin at different places:";
+  std::size_t named = 0;
+  for (const auto& [place, ranks] : places)
+    if (named++ < most_places)
+      text += "\n  " + ranks_text(ranks) + ": " + place;
+  if (named > most_places)
+    text += "\n  others: at " + std::to_string(named - most_places) + " more places";
   for (auto& [connection, x] : processes_.all())
-    x.refused = text;
+    if (x.refused.empty())
+      x.refused = text;
   output_.log.push_back("refused: " + text);
   has_news_ = true;
 }
@@ -279,7 +304,8 @@ void coordinator::linger(time now) {
   const auto& times = settings_.times;
   const bool all_know =
       std::all_of(processes_.all().begin(), processes_.all().end(), [&](const auto& x) {
-        return x.second.is_closed || now - x.second.heard > times.linger;
+        return x.second.is_closed || !x.second.refused.empty()
+               || now - x.second.heard > times.linger;
       });
   // A coordinator that has begun after the end waits for processes that start late.
   if (all_know && (!processes_.all().empty() || now - began_ > times.linger))
@@ -291,7 +317,8 @@ void coordinator::linger(time now) {
 const cluster_process* coordinator::holder_of(std::uint64_t rank) const {
   const auto& holder = state_.seats[rank].holder;
   const auto* x = processes_.find(holder);
-  return x && x->beat.who == holder && x->beat.term == state_.term ? x : nullptr;
+  const bool counts = x && x->refused.empty() && x->beat.who == holder;
+  return counts && x->beat.term == state_.term ? x : nullptr;
 }
 
 std::vector<std::pair<std::uint64_t, const cluster_process*>> coordinator::members() const {
@@ -304,7 +331,7 @@ std::vector<std::pair<std::uint64_t, const cluster_process*>> coordinator::membe
 
 bool coordinator::is_lost(const incarnation& holder, time now) const {
   const auto* x = processes_.find(holder);
-  if (!x || x->beat.who != holder || x->beat.is_leaving)
+  if (!x || x->who() != holder || x->beat.is_leaving || !x->refused.empty())
     return true;
   return now - x->heard > (x->is_closed ? settings_.times.lost_unconnected : settings_.times.lost);
 }
@@ -362,8 +389,8 @@ std::optional<job_rules> coordinator::rules() const {
 
 /// Collects holders of seats that may have ended, for processes of their hosts to look. One that is
 /// heard needs no look.
-void coordinator::look_for_suspects(time now) {
-  suspects_.clear();
+std::set<host_key> coordinator::look_for_suspects(time now) {
+  const auto before = std::exchange(suspects_, {});
   std::set<process_number> dead;
   for (const auto& seat : state_.seats) {
     const auto* x = processes_.find(seat.holder);
@@ -373,6 +400,31 @@ void coordinator::look_for_suspects(time now) {
       suspects_[host_of(seat.process)].emplace_back(seat.holder, seat.process);
   }
   dead_ = std::move(dead);
+  const auto is_less = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::set<host_key> have_more;
+  for (auto& [host, all] : suspects_) {
+    std::sort(all.begin(), all.end(), is_less);
+    const auto old = before.find(host);
+    if (old == before.end()
+        || !std::includes(old->second.begin(), old->second.end(), all.begin(), all.end(), is_less))
+      have_more.insert(host);
+  }
+  return have_more;
+}
+
+void coordinator::say_to_lookers(const std::set<host_key>& hosts, time now) {
+  if (hosts.empty())
+    return;
+  std::map<host_key, std::size_t> wanted;
+  for (const auto& host : hosts)
+    wanted[host] = least_lookers + suspects_[host].size() / most_suspects;
+  step_limit_ = step_limit();
+  for (const auto& [connection, x] : processes_.all())
+    if (const auto more = wanted.find(host_of(x.hello.process));
+        more != wanted.end() && more->second > 0 && x.beat.number > 0 && is_present(x, now)) {
+      --more->second;
+      say(x, now);
+    }
 }
 
 /// Forgets processes that have been silent for long, or whose connections are closed, except those

@@ -58,6 +58,7 @@ file_state_directory::file_state_directory(fs::path directory) : directory_(std:
 }
 
 void file_state_directory::prepare() {
+  reserve_.begin();
   make_directory_durably(directory_, private_directory);
   check_writers(directory_);
 }
@@ -65,6 +66,7 @@ void file_state_directory::prepare() {
 /// Clients of NFS remember listings for up to a minute. A change to the directory by this client
 /// makes them forget; even if the disk is full, the server was asked.
 void file_state_directory::refresh() {
+  const descriptor_reserve::use all{reserve_};
   const auto file = (directory_ / "look.tmp").string();
   const auto made = opened([&] {
     return ::open(file.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
@@ -77,6 +79,7 @@ void file_state_directory::refresh() {
 }
 
 std::vector<std::string> file_state_directory::list() {
+  const descriptor_reserve::use all{reserve_};
   std::vector<std::string> names;
   std::error_code problem;
   auto entry = open_directory(directory_, problem);
@@ -92,14 +95,17 @@ std::vector<std::string> file_state_directory::list() {
 }
 
 bool file_state_directory::create(const std::string& file, const std::string& text) {
+  const descriptor_reserve::use all{reserve_};
   return create_durably(directory_ / file, text, private_file);
 }
 
 void file_state_directory::replace(const std::string& file, const std::string& text) {
+  const descriptor_reserve::use all{reserve_};
   write_durably(directory_ / file, text, private_file);
 }
 
 std::optional<std::string> file_state_directory::read(const std::string& file) {
+  const descriptor_reserve::use all{reserve_};
   const auto path = directory_ / file;
   std::error_code unknown;
   const auto kind = fs::status(path, unknown).type();

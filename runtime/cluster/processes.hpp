@@ -33,6 +33,8 @@ struct cluster_process {
   /// Why it cannot take part; empty: it can.
   std::string refused = {};
 
+  /// As it has said on this connection.
+  const incarnation& who() const noexcept { return beat.number > 0 ? beat.who : hello.who; }
   bool wants_seat() const noexcept {
     return beat.number > 0 && beat.term == 0 && !beat.is_leaving && refused.empty();
   }

@@ -1,5 +1,6 @@
 #include "runtime/storage/file_descriptor.hpp"
 
+#include "runtime/base/descriptor_keeper.hpp"
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/system_words.hpp"
 #include "runtime/base/text.hpp"
@@ -151,7 +152,8 @@ std::uint64_t descriptor_limit() noexcept {
 
 bool close_files_for_room() noexcept {
   const int problem = errno;
-  const bool has_room = is_lack_of_descriptors(problem) && process_descriptors().close_half();
+  const bool has_room = is_lack_of_descriptors(problem)
+                        && (give_kept_descriptor() || process_descriptors().close_half());
   errno = problem;
   return has_room;
 }

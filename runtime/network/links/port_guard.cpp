@@ -57,7 +57,8 @@ public:
         most_unknown_(std::clamp<std::size_t>(descriptor_limit() / 8, 1, config_.most_unknown)),
         most_admitted_(config_.most_admitted != 0
                            ? config_.most_admitted
-                           : std::max<std::size_t>(descriptor_limit() / 4 * 3, 1)) {}
+                           : std::max<std::size_t>(descriptor_limit() / 4 * 3, 1)),
+        most_observers_(std::max<std::size_t>(most_admitted_ / 8, 1)) {}
 
   void set_admit(admit_peer admit) { admit_ = std::move(admit); }
 
@@ -120,7 +121,7 @@ private:
   void attend(std::list<stranger>::iterator one, time_point now) {
     bool is_admitted = false;
     try {
-      is_admitted = one->advance([this] { return take_place(); });
+      is_admitted = one->advance([this](link_role role) { return take_place(role); });
     } catch (...) {
       return cut(one, error_in_flight(errc::io, {.stage = "link"}).what(), now);
     }
@@ -148,9 +149,12 @@ private:
     }
   }
 
-  /// Null if there are too many already.
-  std::shared_ptr<void> take_place() const {
-    return static_cast<std::size_t>(admitted_.use_count()) > most_admitted_ ? nullptr : admitted_;
+  /// Null if there are too many already. Observers have places of their own: they take no rank's.
+  std::shared_ptr<void> take_place(link_role role) const {
+    const bool observes = role == link_role::observer;
+    const auto& all = observes ? observers_ : admitted_;
+    const auto most = observes ? most_observers_ : most_admitted_ - most_admitted_ / 8;
+    return static_cast<std::size_t>(all.use_count()) > most ? nullptr : all;
   }
 
   void drop_late(time_point now) noexcept {
@@ -216,6 +220,7 @@ private:
   refusal_log log_;
   const std::size_t most_unknown_;
   const std::size_t most_admitted_;
+  const std::size_t most_observers_;
   bool is_stopped_ = false;
   time_point rest_until_ = {};
   /// By the time they came.
@@ -223,6 +228,7 @@ private:
   std::vector<pollfd> polled_;
   /// Counted by its users.
   std::shared_ptr<void> admitted_ = std::make_shared<char>();
+  std::shared_ptr<void> observers_ = std::make_shared<char>();
 };
 
 port_guard::port_guard(guard_config config) {

@@ -35,7 +35,7 @@ struct guard_config {
   /// may have.
   std::size_t most_unknown = 96;
   /// Connections at a time that were admitted; 0: three quarters of the descriptors that this
-  /// process may have.
+  /// process may have. An eighth of them, and at least one, is for observers, the rest for others.
   std::size_t most_admitted = 0;
 };
 

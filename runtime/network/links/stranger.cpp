@@ -32,11 +32,11 @@ std::string stranger::address() const {
   return to_string(network_address{to_string(ip_), port_});
 }
 
-bool stranger::advance(const std::function<std::shared_ptr<void>()>& take_place) {
+bool stranger::advance(const std::function<std::shared_ptr<void>(link_role)>& take_place) {
   receive();
   if (state_ == greeting::state::admitted && !is_answered_) {
     is_answered_ = true;
-    place_ = take_place();
+    place_ = take_place(greeting_.hello().role.value());
     if (place_)
       greeting_.welcome(out_);
     else

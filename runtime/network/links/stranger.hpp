@@ -27,7 +27,7 @@ public:
   /// Does what the socket lets it do now. True once the peer is admitted, has its place, and its
   /// welcome is sent: release() then. `take_place` gives null if there is none. Throws what the
   /// greeting does.
-  bool advance(const std::function<std::shared_ptr<void>()>& take_place);
+  bool advance(const std::function<std::shared_ptr<void>(link_role)>& take_place);
   connected_peer release();
 
   /// Nothing more will come of it.

@@ -224,6 +224,140 @@ TEST_CASE("a beat that is too long for the coordinator is refused") {
   CHECK(x.join(2, hello).refused().empty());
 }
 
+TEST_CASE("a hello alone is compared with nobody, and nobody hears of it") {
+  cluster x{{.world_size = 2}};
+  auto& a = x.join(1, 0);
+  x.pass(2s);
+  auto other = x.hello(9, 1);
+  other.job = "another";
+  other.options = {{"seed", "8"}};
+  other.rules.world_size = 3;
+  x.lead->on_hello(9, other, x.now);
+  CHECK(x.lead->take_output().words.empty());
+  x.join(2, 1);
+  x.pass(2s);
+  CHECK(x.all_sit_in(1));
+  CHECK(a.refused().empty());
+  CHECK(x.lead->status(x.now).waiting.empty());
+  x.lead->on_beat(9, {.number = 1, .who = other.who}, x.now); // which is compared
+  CHECK(has(x.lead->take_output().words.at(0).what.refused, "seed: \"not set\" there, \"8\" here"));
+  x.pass(70s);
+  CHECK(x.lead->processes().all().size() == 2);
+}
+
+TEST_CASE("a rank that connects again is not lost before its first beat, nor for ever after") {
+  cluster x{{.world_size = 2}};
+  x.join_all();
+  x.pass(25s);
+  x.silent[2] = true;
+  x.lead->on_closed(2);
+  x.lead->on_hello(102, x.members.at(2).hello(), x.now);
+  x.pass(9s);
+  CHECK(x.lead->state().phase == job_phase::running);
+  x.pass(2s);
+  CHECK(x.lead->state().phase == job_phase::forming);
+}
+
+/// A rank that sits in term 1 and is refused, since it says that it has heard of a coordinator that
+/// nobody knows. It goes on to say so.
+struct refused_rank {
+  explicit refused_rank(cluster& in) : all(in) {
+    all.join_all();
+    for (auto& [number, one] : all.members)
+      one.begin({0, 0}, 0);
+    all.pass(25s);
+    all.silent[2] = true;
+  }
+  cluster_word say(cluster_beat x = {}) {
+    x.number = ++number;
+    x.who = {7, 2, 0};
+    x.life = 9;
+    x.term = 1;
+    all.lead->on_beat(2, x, all.now);
+    cluster_word heard;
+    for (auto& word : all.lead->take_output().words)
+      if (word.to == 2)
+        heard = word.what;
+    return heard;
+  }
+
+  cluster& all;
+  std::uint64_t number = 1000;
+};
+
+TEST_CASE("a refused process says nothing that counts, however often it says it") {
+  cluster x{{.world_size = 2}};
+  refused_rank uut{x};
+  auto& a = x.members.at(1);
+  a.state(0, {5, true});
+  x.settle();
+  const auto word = uut.say({.sets = "others",
+                             .global_step = 7,
+                             .horizons = {{0, {3, true}}},
+                             .ends = {{0, 3}},
+                             .failure = "a bad sample",
+                             .is_done = true,
+                             .gone = {{7, 1, 0}}});
+  CHECK(has(word.refused, "has heard of coordinator 9"));
+  CHECK_FALSE(word.seat);
+  CHECK(x.lead->state().phase == job_phase::running);
+  CHECK_FALSE(a.known(0).is_final);
+  a.finish();
+  x.settle();
+  CHECK(x.lead->state().phase == job_phase::running); // the other one is not done
+  x.lead->tick(x.now);
+  CHECK(x.lead->state().reason == "rank 1 is lost"); // at once: it cannot go on
+  // Its seat is free when its lease has run out, and no sooner.
+  x.join(3, 1);
+  for (auto until = x.now + 28s; x.now < until;) {
+    uut.say({.is_leaving = true});
+    x.pass(500ms);
+    CHECK(x.lead->state().term == 1);
+  }
+  for (auto until = x.now + 5s; x.now < until;) {
+    uut.say();
+    x.pass(500ms);
+  }
+  CHECK(x.lead->state().term == 2);
+  CHECK(a.term() == 2);
+}
+
+TEST_CASE("a refused process adds no part to a set") {
+  cluster x{{.world_size = 2}};
+  refused_rank uut{x};
+  for (auto& [number, one] : x.members)
+    one.save({0, 5}, std::make_shared<const std::string>("part"));
+  x.lead->on_beat(1, *x.members.at(1).take_beat(x.now + 1s), x.now);
+  x.lead->on_beat(2, *x.members.at(2).take_beat(x.now + 1s), x.now);
+  x.lead->tick(x.now);
+  REQUIRE(x.lead->sets().target() == job_position{0, 5});
+  x.lead->take_output();
+  const bool is_refused = GENERATE(false, true);
+  if (is_refused)
+    uut.say();
+  x.lead->on_part(2, {.term = 1, .at = {0, 5}, .rank = 1, .total_bytes = 4, .bytes = "part"},
+                  x.now);
+  CHECK(x.lead->take_output().sets.empty() == is_refused);
+}
+
+TEST_CASE("a refused process does not keep a coordinator whose job is over") {
+  cluster x{{.world_size = 1}};
+  auto& a = x.join(1, 0);
+  x.pass(2s);
+  auto other = x.hello(9, 0);
+  other.options = {{"seed", "8"}};
+  auto& stays = x.join(9, other);
+  a.begin({0, 0}, 0);
+  a.finish();
+  x.pass(2s);
+  REQUIRE(a.is_over());
+  CHECK_FALSE(stays.refused().empty());
+  x.lead->on_closed(1);
+  x.silent[1] = true;
+  x.pass(2s);
+  CHECK(x.lead->has_ended());
+}
+
 // -- how much is kept and sent
 
 TEST_CASE("processes that come and go leave nothing behind") {

@@ -305,6 +305,28 @@ TEST_CASE("port guard: no more peers than it may have are admitted, and the othe
   x.peers.next();
 }
 
+TEST_CASE("port guard: observers take no rank's place, and ranks no observer's") {
+  auto config = plain_config();
+  config.most_admitted = 8;
+  guarded x{std::move(config)};
+  auto looks = x.wish();
+  looks.hello = hello(link_role::observer);
+  std::vector<connected_peer> admitted;
+  const auto dial = [&](const dial_wish& wish) {
+    dial_peer(wish, nullptr);
+    admitted.push_back(x.peers.next());
+  };
+  const bool observers_first = GENERATE(true, false);
+  if (observers_first)
+    dial(looks);
+  for (int i = 0; i < 7; ++i)
+    dial(x.wish());
+  if (!observers_first)
+    dial(looks);
+  CHECK(has(refusal(looks), "too many connections"));
+  CHECK(has(refusal(x.wish()), "too many connections"));
+}
+
 TEST_CASE("port guard: whatever strangers say, nobody is admitted, and little memory is taken") {
   link_site site;
   const auto own = site.make(link_role::rank);
