@@ -70,7 +70,7 @@ void waiting_link::flush(time_point deadline) {
     else if (errno == EAGAIN)
       wait(POLLOUT, deadline);
     else if (errno != EINTR)
-      break_link(system_words(errno), "a connection that lasts");
+      throw link_ended(system_words(errno));
   }
   out_.clear();
 }
@@ -85,11 +85,11 @@ void waiting_link::fill(time_point deadline) {
       return;
     }
     if (n == 0)
-      break_link("the peer has ended the connection", "one that lasts");
+      throw link_ended("the peer has ended the connection");
     if (errno == EAGAIN)
       wait(POLLIN, deadline);
     else if (errno != EINTR)
-      break_link(system_words(errno), "a connection that lasts");
+      throw link_ended(system_words(errno));
   }
 }
 
