@@ -28,8 +28,14 @@ namespace {
 
 /// What is received at a time.
 constexpr std::size_t read_bytes = 64 << 10;
-/// A peer that leaves so much unread is cut off.
-constexpr std::size_t most_unsent = 8 << 20;
+/// Beside a coordinator, a peer is cut off that leaves so much unread: words have some hundred
+/// bytes. To the coordinator larger things are on their way, such as the parts of snapshots.
+constexpr std::size_t most_unsent_to_peers = 1 << 20;
+constexpr std::size_t most_unsent_to_coordinator = 8 << 20;
+/// What a peer may have said that the coordinator has not handled yet: a rank waits for answers
+/// before it says more, so that a coordinator that waits for its disk has a few messages of each.
+constexpr std::size_t most_unheard = 64;
+constexpr std::size_t most_unheard_bytes = 8 << 20;
 
 /// How long a peer may take to receive the last words.
 constexpr std::chrono::milliseconds leave_patience{500};
@@ -133,13 +139,13 @@ private:
   void hear(const frame& x) {
     switch (x.kind()) {
     case frame_kind::join:
-      return pass_on<cluster_hello>(place_.coordinator, x);
+      return pass_on<cluster_hello>(x);
     case frame_kind::beat:
-      return pass_on<cluster_beat>(place_.coordinator, x);
+      return pass_on<cluster_beat>(x);
     case frame_kind::part:
-      return pass_on<cluster_part>(place_.coordinator, x);
+      return pass_on<cluster_part>(x);
     case frame_kind::word:
-      return pass_on<cluster_word>(place_.local, x);
+      return send(place_.local, decoded<cluster_word>(x));
     case frame_kind::look:
       return look(x.head.number);
     case frame_kind::status:
@@ -149,9 +155,24 @@ private:
     }
   }
 
-  template <class Message, class Actor>
-  void pass_on(const Actor& to, const frame& x) {
-    send(to, decoded<Message>(x));
+  /// To the coordinator. It answers nothing but that it has heard the message: an actor's mailbox
+  /// has no limit of its own, and strangers to the protocol could fill it.
+  template <class Message>
+  void pass_on(const frame& x) {
+    const std::size_t size = x.head.length;
+    count_unheard(size);
+    request(place_.coordinator, caf::infinite, decoded<Message>(x))
+        .then([this, size] { count_heard(size); }, [this](const caf::error&) { leave(); });
+  }
+
+  void count_unheard(std::size_t bytes) {
+    unheard_bytes_ += bytes;
+    if (++unheard_ > most_unheard || unheard_bytes_ > most_unheard_bytes)
+      break_link("more words than the coordinator can hear", "a peer that waits for answers");
+  }
+  void count_heard(std::size_t bytes) noexcept {
+    --unheard_;
+    unheard_bytes_ -= bytes;
   }
 
   template <class Message>
@@ -164,9 +185,14 @@ private:
 
   /// An observer's question.
   void look(std::uint64_t number) {
+    count_unheard(0);
     request(place_.coordinator, caf::infinite, look_atom_v, std::string{place_.token.reveal()})
-        .then([this, number](const cluster_status& x) { say(frame_kind::status, x, number); },
-              [this](const caf::error&) { cut(); });
+        .then(
+            [this, number](const cluster_status& x) {
+              count_heard(0);
+              say(frame_kind::status, x, number);
+            },
+            [this](const caf::error&) { leave(); });
   }
 
   /// Of the observer's process.
@@ -198,17 +224,16 @@ private:
   void write(frame_kind kind, std::uint64_t number, std::string_view body) {
     if (!is_open_)
       return;
-    write_frame(*peer_->layer, kind, number, body, wr_buf(handle_));
+    auto& out = wr_buf(handle_); // which has no limit of its own
+    if (out.size() > (place_.coordinator ? most_unsent_to_peers : most_unsent_to_coordinator))
+      break_link("a peer that reads nothing", "one that does");
+    write_frame(*peer_->layer, kind, number, body, out);
     flush_all();
   }
 
-  /// CAF's buffer has no limit of its own; reads write to it, too.
+  /// Reads write, too: a bounded number of answers to a peer that renews its keys.
   void flush_all() {
-    if (!is_open_)
-      return;
-    if (wr_buf(handle_).size() > most_unsent)
-      break_link("a peer that reads nothing", "one that does");
-    if (wr_buf(handle_).empty())
+    if (!is_open_ || wr_buf(handle_).empty())
       return;
     has_unsent_ = true;
     flush(handle_);
@@ -252,6 +277,8 @@ private:
   /// Something is not in the kernel's hands yet.
   bool has_unsent_ = false;
   bool is_leaving_ = false;
+  std::size_t unheard_ = 0;
+  std::size_t unheard_bytes_ = 0;
   std::uint64_t next_ = 1;
   std::map<std::uint64_t, caf::typed_response_promise<cluster_status>> asked_;
 };

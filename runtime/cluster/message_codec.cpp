@@ -2,6 +2,7 @@
 
 #include "runtime/cluster/wire_fields.hpp"
 
+#include <google/protobuf/io/coded_stream.h>
 #include <wire/cluster.pb.h>
 
 namespace leat {
@@ -122,10 +123,31 @@ bool fits(const wire::Status& x) {
   return x.phase() <= 255;
 }
 
+/// Whether a message has a bounded number of fields, without those of messages within it. What
+/// repeats takes about 20 times as much memory as bytes, before anything can be asked of it.
+bool has_few_fields(std::string_view bytes) {
+  constexpr int most_fields = 1 << 16;
+  using google::protobuf::io::CodedInputStream;
+  CodedInputStream in{reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                      static_cast<int>(bytes.size())};
+  std::uint32_t size = 0;
+  std::uint64_t number = 0;
+  for (int i = 0; const auto tag = in.ReadTag(); ++i) {
+    const bool is_whole = (tag & 7) == 0   ? in.ReadVarint64(&number)
+                          : (tag & 7) == 1 ? in.Skip(8)
+                          : (tag & 7) == 2 ? in.ReadVarint32(&size) && size <= bytes.size()
+                                                 && in.Skip(static_cast<int>(size))
+                                           : (tag & 7) == 5 && in.Skip(4);
+    if (i == most_fields || !is_whole)
+      return false;
+  }
+  return true;
+}
+
 template <class Wire, class Message>
 std::optional<Message> parsed(std::string_view bytes) {
   Wire from;
-  if (bytes.size() > most_message_bytes
+  if (bytes.size() > most_message_bytes || !has_few_fields(bytes)
       || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !fits(from))
     return std::nullopt;
   Message x;

@@ -9,8 +9,9 @@
 // and a launcher that restarts what has ended. In the end the ranks have handed over what one
 // process hands over, and jobs of other world sizes resume from every stored set.
 //
-// LEAT_TEST_FAULTS: how many faults, over as many jobs as that takes (10).
-// LEAT_TEST_SEED:   seed of everything that is random here; times depend on the machine.
+// LEAT_TEST_FAULTS:       how many faults, over as many jobs as that takes (10).
+// LEAT_TEST_SEED:         seed of everything that is random here; times depend on the machine.
+// LEAT_TEST_CERTIFICATES: 1: all jobs have certificates, 0: none has; otherwise some have.
 namespace leat::test::cluster_faults_test {
 namespace {
 
@@ -45,9 +46,12 @@ struct job_plan {
   unsigned gap;
   /// The data exist once: lines of standard input.
   bool is_once = false;
+  /// All processes have certificates, which are renewed at times.
+  bool is_secured = false;
 
   std::string text() const {
-    std::string result = pipeline + (has_coordinator_apart ? " apart" : " in rank 0");
+    std::string result = pipeline + (has_coordinator_apart ? " apart" : " in rank 0")
+                         + (is_secured ? " with" : " without") + " certificates";
     for (const auto& x : length + options)
       result += " " + x;
     return result + " world " + std::to_string(world_size) + " gap " + std::to_string(gap);
@@ -61,6 +65,11 @@ std::string pipeline_of(dice& random, const std::string& end) {
       R"(count(3100).filter("key_hash@1", keep=80).shuffle_buffer(200, seed=1))",
       R"(count(2500).filter("field_hash@1", field="value", keep=90).shuffle_buffer(96, seed=2))"};
   return std::string{random.one_of(data)} + ".batch(24, lanes=24, end=\"" + end + "\")";
+}
+
+std::uint64_t number_in(const char* variable, std::uint64_t otherwise) {
+  const auto* text = std::getenv(variable);
+  return text ? std::stoull(text) : otherwise;
 }
 
 job_plan make_plan(dice& random) {
@@ -79,6 +88,7 @@ job_plan make_plan(dice& random) {
         "standard_input().filter(\"key_hash@1\", keep=80).batch(24, lanes=24, end=\"mask\")";
     x.length = {"--epochs", "1"};
   }
+  x.is_secured = number_in("LEAT_TEST_CERTIFICATES", random.below(2)) != 0;
   if (random.happens(50))
     x.options = x.options
                 + words{"--on-rank-loss", "alone", "--run-ahead",
@@ -115,6 +125,10 @@ public:
   troubled_job(const job_plan& plan, dice& random)
       : plan_(plan), random_(random),
         job_(plan.pipeline, plan.length, plan.world_size, plan.options), seats_(plan.world_size) {
+    if (plan.is_secured) {
+      job_.bench.succeed({"certs", "init", authority()});
+      issue();
+    }
     if (!plan.is_once)
       return;
     std::string text; // as much as a pipe takes
@@ -204,6 +218,17 @@ private:
         + " ms: " + what + "\n";
   }
 
+  // -- certificates
+
+  std::string authority() const { return job_.bench.at / "ca"; }
+  void issue() const {
+    job_.bench.succeed({"certs", "issue", authority(), "all", "--role", "coordinator", "--role",
+                        "rank", "--host", "127.0.0.1"});
+  }
+  words certificate() const {
+    return plan_.is_secured ? words{"--certs", authority() + "/all"} : words{};
+  }
+
   // -- what a launcher does
 
   void start(std::uint64_t rank, const words& more = {}) {
@@ -215,10 +240,11 @@ private:
         plan_.has_coordinator_apart
             ? words{"--cluster", x.link->address(), "--beat", "100"} + job_.seat(rank)
             : job_.with_coordinator(rank);
-    x.processes.emplace_back(name, job_.launch(name, job_.log_of(rank),
-                                               options + job_.journal_of(rank) + more,
-                                               (x.input ? x.input->redirection() : "")
-                                                   + (has_coordinator ? disk_that_fills() : "")));
+    x.processes.emplace_back(name,
+                             job_.launch(name, job_.log_of(rank),
+                                         options + job_.journal_of(rank) + certificate() + more,
+                                         (x.input ? x.input->redirection() : "")
+                                             + (has_coordinator ? disk_that_fills() : "")));
     tell("process " + name + " begins");
   }
 
@@ -265,7 +291,8 @@ private:
                          disk_that_fills() + " LEAT_CLUSTER_TOKEN=secret exec \"$@\" 2>>'"
                              + job_.errors_of(name) + "'",
                          "sh", leat_command, "coordinator", "--state", job_.bench.at / "state",
-                         "--lost-after", "3", "--lease", "5"},
+                         "--lost-after", "3", "--lease", "5"}
+                       + certificate(),
                    job_.output_of(name))});
     is_coordinator_to_start_ = false;
     tell(name + " begins");
@@ -352,6 +379,11 @@ private:
     const auto process = x.processes.empty() ? nullptr : x.processes.front().second;
     if (!process || (is_over_ && plan_.has_coordinator_apart))
       return false;
+    if (plan_.is_secured && random_.happens(8)) {
+      tell("renew certificates");
+      issue();
+      return true;
+    }
     const auto kind = random_.below(plan_.has_coordinator_apart ? 16 : 9);
     if (kind >= 13)
       return disturb_coordinator(kind);
@@ -479,11 +511,6 @@ private:
   std::uintmax_t seen_ = 0;
   std::string story_;
 };
-
-std::uint64_t number_in(const char* variable, std::uint64_t otherwise) {
-  const auto* text = std::getenv(variable);
-  return text ? std::stoull(text) : otherwise;
-}
 
 TEST_CASE("random jobs under random faults hand over what one process does") {
   const auto seed = number_in("LEAT_TEST_SEED", std::random_device{}());

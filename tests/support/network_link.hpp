@@ -20,8 +20,13 @@ namespace leat::test {
 class network_link {
 public:
   using clock = std::chrono::steady_clock;
+  /// Sees, and may change, bytes on their way. Connections are numbered from 0 on. Called in the
+  /// link's thread.
+  using touch_bytes =
+      std::function<void(std::uint64_t connection, bool is_to_server, std::string& bytes)>;
 
-  explicit network_link(std::uint16_t to) : to_(to) {
+  explicit network_link(std::uint16_t to, touch_bytes touch = {})
+      : to_(to), touch_(std::move(touch)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     auto place = loopback(0);
     socklen_t size = sizeof place;
@@ -76,6 +81,8 @@ private:
   struct way {
     int from;
     int to;
+    std::uint64_t connection;
+    bool is_to_server;
     std::deque<chunk> held = {};
     bool has_ended = false;
   };
@@ -163,7 +170,8 @@ private:
         continue;
       }
       ::fcntl(server, F_SETFL, O_NONBLOCK);
-      connections_.push_back({way{client, server}, way{server, client}});
+      connections_.push_back({way{client, server, made_, true}, way{server, client, made_, false}});
+      ++made_;
     }
   }
 
@@ -188,8 +196,7 @@ private:
       if (n <= 0)
         x.has_ended = true;
       else
-        x.held.push_back(
-            {clock::now() + now_.latency, {bytes.data(), static_cast<std::size_t>(n)}});
+        hold(x, {bytes.data(), static_cast<std::size_t>(n)});
     }
     while (!x.held.empty() && x.held.front().due <= clock::now()) {
       auto& first = x.held.front().bytes;
@@ -201,6 +208,12 @@ private:
         x.held.pop_front();
     }
     return true;
+  }
+
+  void hold(way& x, std::string bytes) const {
+    if (touch_)
+      touch_(x.connection, x.is_to_server, bytes);
+    x.held.push_back({clock::now() + now_.latency, std::move(bytes)});
   }
 
   static void close(const connection& x) {
@@ -230,6 +243,8 @@ private:
   bool is_to_end_ = false;
 
   // Used only by the thread:
+  const touch_bytes touch_;
+  std::uint64_t made_ = 0;
   settings now_{};
   std::list<connection> connections_;
   std::thread thread_;

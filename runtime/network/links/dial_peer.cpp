@@ -54,6 +54,16 @@ int wait_for_connection(const file_descriptor& socket, const wake_event* stop, t
   }
 }
 
+/// Where nobody listens on this machine, the system may choose that very port for the side that
+/// dials: it is connected to itself then.
+bool is_own_end(const file_descriptor& socket) noexcept {
+  socket_address here;
+  socket_address there;
+  return ::getsockname(socket.get(), here.raw(), &here.size) == 0
+         && ::getpeername(socket.get(), there.raw(), &there.size) == 0
+         && here.port() == there.port() && ip_of(here.raw()) == ip_of(there.raw());
+}
+
 /// Gives no descriptor if it fails; `errno` has the reason.
 file_descriptor connect_to(const ip_address& ip, std::uint16_t port, const wake_event* stop,
                            time_point end) {
@@ -66,6 +76,8 @@ file_descriptor connect_to(const ip_address& ip, std::uint16_t port, const wake_
   int problem = ::connect(socket.get(), place.raw(), place.size) == 0 ? 0 : errno;
   if (problem == EINPROGRESS)
     problem = wait_for_connection(socket, stop, end);
+  if (problem == 0 && is_own_end(socket))
+    problem = ECONNREFUSED;
   if (problem == 0)
     return socket;
   errno = problem;
@@ -115,6 +127,15 @@ frame receive_answer(waiting_link& link, const dial_wish& wish, time_point end) 
   }
 }
 
+/// Whoever has no certificates takes the handshake for noise, and ends the connection.
+void shake_hands(waiting_link& link, const dial_wish& wish, time_point end) {
+  try {
+    link.shake_hands(end);
+  } catch (const link_ended& problem) {
+    throw link_unanswered(wish.to, problem.details().got);
+  }
+}
+
 connected_peer talk_to(const dial_wish& wish, const wake_event* stop) {
   auto socket = connect_to_any(wish, stop);
   prepare_connection(socket);
@@ -123,7 +144,7 @@ connected_peer talk_to(const dial_wish& wish, const wake_event* stop) {
   if (wish.own)
     layer = std::make_unique<tls_session>(wish.own, link_side::dials);
   waiting_link link{std::move(socket), std::move(layer), {}, stop};
-  link.shake_hands(end);
+  shake_hands(link, wish, end);
   check_peer(link.layer().peer(), wish);
   link.send(frame_kind::hello, 0, encode(wish.hello), end);
   const auto welcome = read_answer(receive_answer(link, wish, end), wish.hello);
@@ -145,7 +166,7 @@ link_unanswered::link_unanswered(const network_address& by, const std::string& w
     : error(errc::cluster,
             {.stage = "link",
              .got = "somebody listens there who has not answered: a process with another token "
-                    "(LEAT_CLUSTER_TOKEN), or with other certificates ("
+                    "(LEAT_CLUSTER_TOKEN), with other certificates, or without ("
                     + to_string(by) + ": " + what_came + ")",
              .needed =
                  "the same token in all processes of a job, and certificates of one authority"}) {}

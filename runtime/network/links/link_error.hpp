@@ -13,4 +13,12 @@ namespace leat {
   throw error(errc::cluster, {.stage = "link", .got = std::move(got), .needed = std::move(needed)});
 }
 
+/// Its peer has ended it, without a word why.
+class link_ended : public error {
+public:
+  explicit link_ended(std::string got)
+      : error(errc::cluster,
+              {.stage = "link", .got = std::move(got), .needed = "a connection that lasts"}) {}
+};
+
 } // namespace leat

@@ -17,6 +17,12 @@ bool is_plain_text(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char x) { return x >= ' ' && x <= '~'; });
 }
 
+/// It goes to a terminal, and who sent it is not always known.
+bool has_control(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char x) { return static_cast<unsigned char>(x) < ' ' || x == '\x7f'; });
+}
+
 bool is_version(std::string_view text) {
   return text.size() <= longest_version && is_plain_text(text);
 }
@@ -91,7 +97,8 @@ std::optional<link_welcome> decode_link_welcome(std::string_view bytes) {
 
 std::optional<link_refusal> decode_link_refusal(std::string_view bytes) {
   const auto from = parsed_link<wire::LinkRefusal>(bytes);
-  if (!from || from->reason() > UINT8_MAX || from->text().size() > longest_refusal)
+  if (!from || from->reason() > UINT8_MAX || from->text().size() > longest_refusal
+      || has_control(from->text()))
     return std::nullopt;
   return link_refusal{static_cast<refusal_reason>(from->reason()), from->text()};
 }

@@ -26,7 +26,7 @@ namespace {
 using time_point = std::chrono::steady_clock::time_point;
 
 /// Whoever has had this long may be cut off for somebody who has just come.
-constexpr std::chrono::milliseconds grace{250};
+constexpr std::chrono::milliseconds grace{150};
 /// How long accepting rests where this process has no more descriptors.
 constexpr std::chrono::milliseconds accept_rest{100};
 /// Other descriptors come first.
@@ -99,7 +99,7 @@ private:
     auto end = now + std::chrono::hours{1};
     if (now < rest_until_)
       end = rest_until_;
-    else if (!strangers_.empty() && !may_accept(now))
+    else if (!may_accept(now))
       end = strangers_.front().came() + grace;
     for (const auto& x : strangers_) {
       polled_.push_back({x.descriptor(), x.events(), 0});
@@ -115,7 +115,9 @@ private:
   /// Not while it rests, nor while all places are taken by those who have just come.
   bool may_accept(time_point now) const {
     return now >= rest_until_
-           && (strangers_.size() < most_unknown_ || now >= strangers_.front().came() + grace);
+           && (strangers_.size() < most_unknown_ || now >= strangers_.front().came() + grace
+               || std::any_of(strangers_.begin(), strangers_.end(),
+                              [](const stranger& x) { return x.is_refused(); }));
   }
 
   void attend(std::list<stranger>::iterator one, time_point now) {
@@ -198,8 +200,13 @@ private:
                             config_.rules, std::move(own));
   }
 
-  /// Cuts off the oldest one of the host that has most of them.
+  /// Cuts off somebody who is refused and stays, otherwise the oldest one of the host that has most
+  /// of them.
   void make_room(time_point now) {
+    const auto refused = std::find_if(strangers_.begin(), strangers_.end(),
+                                      [](const stranger& x) { return x.is_refused(); });
+    if (refused != strangers_.end())
+      return cut(refused, refused->why(), now);
     std::map<std::array<std::uint8_t, 16>, std::size_t> of_host;
     for (const auto& x : strangers_)
       ++of_host[x.ip().bytes];

@@ -24,7 +24,7 @@ std::size_t size_or_break(ssize_t n) {
   if (n >= 0)
     return static_cast<std::size_t>(n);
   if (errno != EAGAIN)
-    break_link(system_words(errno), "a connection that lasts");
+    throw link_ended(system_words(errno));
   return 0;
 }
 
@@ -34,7 +34,7 @@ std::size_t receive_some(const file_descriptor& socket, std::span<iovec> into) {
   auto message = message_of(into);
   const auto n = uninterrupted([&] { return ::recvmsg(socket.get(), &message, MSG_DONTWAIT); });
   if (n == 0)
-    break_link("the peer has ended the connection", "one that lasts");
+    throw link_ended("the peer has ended the connection");
   return size_or_break(n);
 }
 

@@ -9,7 +9,7 @@
 
 namespace leat {
 
-// Both do not wait, and throw `errc::cluster` where the connection has ended.
+// Both do not wait, and throw `link_ended` where the connection has ended.
 
 /// Receives into these, one after the other; returns the number of bytes. 0: nothing is there yet.
 std::size_t receive_some(const file_descriptor& socket, std::span<iovec> into);

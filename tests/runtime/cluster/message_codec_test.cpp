@@ -198,4 +198,30 @@ TEST_CASE("damaged messages are refused or are messages") {
   for_each_message([](const auto& full) { check_damage(full); });
 }
 
+TEST_CASE("messages whose parts would take far more memory than bytes are not parsed") {
+  const auto repeated = [](const std::string& part, int times) {
+    std::string bytes;
+    for (int i = 0; i < times; ++i)
+      bytes += part;
+    return bytes;
+  };
+  const std::string option("\x62\0", 2);
+  const std::string gone("\x82\x01\0", 3);
+  CHECK(decode_message<cluster_hello>(repeated(option, 1000))->options.size() == 1000);
+  CHECK(decode_message<cluster_beat>(repeated(gone, 1000))->gone.size() == 1000);
+  CHECK_FALSE(decode_message<cluster_hello>(repeated(option, 100'000)));
+  CHECK_FALSE(decode_message<cluster_beat>(repeated(gone, 100'000)));
+  // Fields of a later version do not hurt, whatever they are.
+  for (const auto& field : {std::string("\xf8\x3f\x05"),
+                            std::string("\xf9\x3f"
+                                        "12345678"),
+                            std::string("\xfa\x3f\x02"
+                                        "ab"),
+                            std::string("\xfd\x3f"
+                                        "1234")})
+    CHECK(decode_message<cluster_beat>(field));
+  CHECK_FALSE(decode_message<cluster_beat>("\xfa\x3f\x7f"));
+  CHECK_FALSE(decode_message<cluster_beat>(std::string("\x62\xff\xff\xff\xff\x0f", 6)));
+}
+
 } // namespace leat::message_codec_test

@@ -49,6 +49,10 @@ TEST_CASE("link hello: what is none is refused") {
   CHECK_FALSE(decode_link_hello(wire.SerializeAsString()));
   CHECK_FALSE(
       decode_link_refusal(encode(link_refusal{refusal_reason::full, std::string(3000, 'x')})));
+  for (const std::string& odd :
+       std::vector<std::string>{"\x1b[2J", "a\nb", "\x7f"}) // it would go to a terminal
+    CHECK_FALSE(decode_link_refusal(encode(link_refusal{refusal_reason::full, odd})));
+  CHECK(decode_link_refusal(encode(link_refusal{refusal_reason::full, "n\u0153ud"})));
 }
 
 TEST_CASE(

@@ -1,6 +1,7 @@
 #include "runtime/network/certs/certificate_files.hpp"
 #include "runtime/network/links/tls_session.hpp"
 #include "tests/support/link_site.hpp"
+#include "tests/support/odd_session.hpp"
 #include "tests/support/test.hpp"
 
 #include <openssl/err.h>
@@ -9,32 +10,6 @@ namespace leat::tls_session_test {
 namespace {
 
 using namespace test;
-
-/// OpenSSL over memory, as a stranger would use it.
-class odd_session {
-public:
-  explicit odd_session(openssl_ptr<SSL_CTX> context)
-      : context_(std::move(context)), ssl_(SSL_new(context_.get())) {
-    SSL_set_bio(ssl_.get(), in_ = BIO_new(BIO_s_mem()), out_ = BIO_new(BIO_s_mem()));
-    BIO_set_mem_eof_return(in_, -1);
-    SSL_set_connect_state(ssl_.get());
-  }
-
-  SSL* ssl() { return ssl_.get(); }
-  int shake() { return SSL_do_handshake(ssl_.get()); }
-  std::string take() {
-    std::string bytes(BIO_ctrl_pending(out_), '\0');
-    BIO_read(out_, bytes.data(), static_cast<int>(bytes.size()));
-    return bytes;
-  }
-  void give(const byte_buffer& x) { BIO_write(in_, x.data(), static_cast<int>(x.size())); }
-
-private:
-  openssl_ptr<SSL_CTX> context_;
-  openssl_ptr<SSL> ssl_;
-  BIO* in_ = nullptr;
-  BIO* out_ = nullptr;
-};
 
 /// A session of ours, and the bytes on the way to it.
 struct end_point {
@@ -82,7 +57,7 @@ struct pair_of_ends {
 std::string verdict_on(const std::shared_ptr<const certificates>& server,
                        openssl_ptr<SSL_CTX> stranger) {
   end_point one{server, link_side::accepts};
-  odd_session other{std::move(stranger)};
+  odd_session other{*stranger};
   const auto problem = problem_of([&] {
     for (int i = 0; i < 4; ++i) {
       other.shake();
@@ -171,6 +146,9 @@ TEST_CASE("tls session: nobody else is taken") {
   CHECK(has(with(make_odd(&right, {})), "issuer certificate"));
   CHECK(has(with(make_odd(nullptr, {})), "self-signed certificate"));
   CHECK(has(with(make_odd(&ca, {.usage = "serverAuth"})), "unsuitable certificate purpose"));
+  auto slow = odd_context(authority.get(), &right);
+  REQUIRE(SSL_CTX_set1_groups_list(slow.get(), "ffdhe8192:ffdhe2048") == 1);
+  CHECK(has(verdict_on(server, std::move(slow)), "no suitable key share"));
   // An observer's is only for those who dial.
   const auto observer = site.make(link_role::observer);
   pair_of_ends reversed{observer, site.make(link_role::rank)};
@@ -200,7 +178,7 @@ TEST_CASE(
   own.certificate = std::move(read_certificates(directory + "/cert.pem").front());
   own.key = read_key(directory + "/key.pem", *own.certificate);
   const auto authority = std::move(read_certificates(directory + "/ca.pem").front());
-  odd_session stranger{odd_context(authority.get(), &own)};
+  odd_session stranger{*odd_context(authority.get(), &own)};
   const auto pass = [&] {
     const auto bytes = stranger.take();
     byte_buffer came{bytes.begin(), bytes.end()};
