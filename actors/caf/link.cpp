@@ -86,7 +86,7 @@ protected:
         [this](look_atom, const std::string&) { return ask(); },
         [this](const cluster_word& x) { say(frame_kind::word, x); },
         [this](say_atom) { guarded([&] { receive({}); }); },
-        [this](tick_atom) { cut(); },
+        [this](tick_atom) { has_unsent_ ? reset() : cut(); },
     };
   }
 
@@ -115,7 +115,7 @@ private:
     try {
       call();
     } catch (...) { // the peer's fault, or no memory: whoever needs it connects again
-      cut();
+      reset();
     }
   }
 
@@ -261,6 +261,16 @@ private:
     if (std::exchange(is_open_, false))
       ::shutdown(static_cast<int>(handle_.id()), SHUT_RDWR);
     give_up();
+  }
+
+  /// As `cut`, and the kernel forgets what it has for the peer. Otherwise it would keep that after
+  /// the socket is closed, and say nothing to a peer that does not read.
+  void reset() noexcept {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    if (is_open_)
+      (void)::setsockopt(static_cast<int>(handle_.id()), SOL_SOCKET, SO_LINGER, &at_once,
+                         sizeof at_once);
+    cut();
   }
 
   /// Nobody will answer any more.

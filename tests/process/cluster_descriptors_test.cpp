@@ -166,12 +166,13 @@ TEST_CASE("a coordinator without descriptors renews leases, and a rank without t
     return;
   }
   constexpr std::size_t step_ms = 15;
-  cluster_job job{pipeline, {"--steps", "500"}, 2, {"--step-time", std::to_string(step_ms)}};
+  cluster_job job{pipeline, {"--steps", "800"}, 2, {"--step-time", std::to_string(step_ms)}};
   coordinator_process lead{job.bench, "lead",
                            words{"--state", job.bench.at / "state"}
-                               + words_of("--bind 127.0.0.1:0 --lost-after 2 --lease 2")};
+                               + words_of("--bind 127.0.0.1:0 --lost-after 3 --lease 5")};
   for (const std::uint64_t rank : {0, 1})
-    job.start_process(rank, job.seat(rank, lead));
+    // Without descriptors no set can be stored.
+    job.start_process(rank, job.seat(rank, lead) + words_of("--snapshot-every 2000"));
   for (const std::uint64_t rank : {0, 1})
     job.wait_for_batches(rank, 20);
   {
@@ -179,7 +180,7 @@ TEST_CASE("a coordinator without descriptors renews leases, and a rank without t
     const no_descriptors of_rank{job.rank(1).pid()};
     // Further than any lease of before allows.
     const auto from = job.batches_of(0);
-    const auto until = from + 4000 / step_ms;
+    const auto until = from + 7000 / step_ms;
     const auto patience = clock::now() + std::chrono::seconds{60};
     while (job.batches_of(0) < until && clock::now() < patience)
       std::this_thread::sleep_for(milliseconds{5});

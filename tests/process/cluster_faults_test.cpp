@@ -291,7 +291,7 @@ private:
                          disk_that_fills() + " LEAT_CLUSTER_TOKEN=secret exec \"$@\" 2>>'"
                              + job_.errors_of(name) + "'",
                          "sh", leat_command, "coordinator", "--state", job_.bench.at / "state",
-                         "--lost-after", "3", "--lease", "5"}
+                         "--lost-after", "3", "--lease", "5", "--bind", "127.0.0.1:0"}
                        + certificate(),
                    job_.output_of(name))});
     is_coordinator_to_start_ = false;

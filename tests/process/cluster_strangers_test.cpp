@@ -127,6 +127,7 @@ public:
         if (i % 200 == 50)
           see_it_run();
       }
+      port_.is_over = true;
       pause_ = std::max(first.longest(), second.longest());
     }
     WARN(port_.attacks << " attacks, " << port_.members << " of them by members; longest pause "

@@ -122,6 +122,8 @@ struct attacked_port {
     const std::lock_guard lock{mutex};
     not_cut_off += way + "; ";
   }
+  /// The job is: whoever is still open then belongs to a port that is closed.
+  std::atomic<bool> is_over = false;
   std::mutex mutex;
   std::string not_cut_off;
 

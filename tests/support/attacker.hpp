@@ -424,7 +424,7 @@ private:
     const bool is_flood = below(2) == 0;
     std::uint64_t number = 0;
     bool is_open = true;
-    while (is_open && clock::now() < end) {
+    while (is_open && !on_.is_over && clock::now() < end) {
       std::string words;
       for (int i = 0; i < (is_flood ? 2000 : 16); ++i) {
         ++number;
@@ -434,10 +434,13 @@ private:
       if (!is_flood)
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
-    constexpr std::uint64_t more_than_fits = 200'000; // a busy machine may not come so far
-    if (is_open && number > more_than_fits)
-      on_.tell_uncut(role == link_role::rank ? "a rank that reads nothing"
-                                             : "an observer that reads nothing");
+    // Answers to an observer have 500 bytes and more, a rank's words have few; kernels keep some
+    // MB.
+    const std::uint64_t more_than_fits = role == link_role::observer ? 20'000 : 300'000;
+    if (is_open && !on_.is_over && number > more_than_fits)
+      on_.tell_uncut((role == link_role::rank ? "a rank" : "an observer")
+                     + std::string{" that reads nothing, after "} + std::to_string(number)
+                     + " words");
   }
   /// Renews its keys again and again.
   void renew_keys() {
