@@ -2,6 +2,7 @@
 #include "tests/support/cluster_job.hpp"
 #include "tests/support/coordinator_process.hpp"
 #include "tests/support/odd_certificates.hpp"
+#include "tests/support/sanitized.hpp"
 
 // Jobs whose processes have certificates: they hand over what one process does, and nobody else
 // takes part.
@@ -39,6 +40,9 @@ struct certified_job : cluster_job {
   }
 };
 
+/// So that a job runs for as long as it is looked at.
+constexpr auto step_ms = sanitized ? "150" : "40";
+
 } // namespace
 
 TEST_CASE("ranks with certificates hand over what one process does, and others get no seat") {
@@ -56,7 +60,7 @@ TEST_CASE("ranks with certificates hand over what one process does, and others g
 }
 
 TEST_CASE("certificates are renewed while a job runs, and an observer needs one") {
-  certified_job job{{"--step-time", "5", "--snapshot-every", "30"}};
+  certified_job job{{"--step-time", step_ms, "--snapshot-every", "30"}};
   const auto lead_has = job.certificate({"coordinator"});
   coordinator_process lead = job.coordinator("lead", lead_has);
   const auto rank_has = job.certificate({"rank"});
@@ -112,7 +116,7 @@ TEST_CASE("certificates are renewed while a job runs, and an observer needs one"
 }
 
 TEST_CASE("another authority takes over while a job runs") {
-  certified_job job{{"--step-time", "5", "--snapshot-every", "30"}};
+  certified_job job{{"--step-time", step_ms, "--snapshot-every", "30"}};
   const auto lead_has = job.certificate({"coordinator"}).back();
   coordinator_process lead = job.coordinator("lead", {"--certs", lead_has});
   const auto rank_has = job.certificate({"rank"}).back();

@@ -1,6 +1,7 @@
 #include "tests/support/cluster_job.hpp"
 #include "tests/support/coordinator_process.hpp"
 #include "tests/support/link_site.hpp"
+#include "tests/support/sanitized.hpp"
 
 // Tokens and keys are in nothing that a job writes: neither where all is right nor in what is said
 // of errors.
@@ -40,10 +41,11 @@ std::string written_below(const std::string& directory, const std::string& but) 
 
 TEST_CASE("neither tokens nor keys are in logs, errors, statuses and state") {
   const bool is_secured = GENERATE(false, true);
-  cluster_job job{"count(1200).shuffle(seed=5).batch(12, lanes=12)",
-                  1,
-                  2,
-                  {"--step-time", "10", "--snapshot-every", "30", "--beat", "100"}};
+  cluster_job job{
+      "count(1200).shuffle(seed=5).batch(12, lanes=12)",
+      1,
+      2,
+      {"--step-time", sanitized ? "200" : "60", "--snapshot-every", "30", "--beat", "100"}};
   const auto& bench = job.bench;
   const auto authority = bench.at / "ca";
   const auto certificate = [&](const std::string& role) {
