@@ -241,7 +241,7 @@ private:
 
   void hear_sent(std::uint64_t remaining) {
     has_unsent_ = remaining > 0;
-    if (!has_unsent_ && is_leaving_) // not here: CAF would go on with what it has let go
+    if (!has_unsent_ && is_leaving_) // not here: CAF would still use what it has let go
       guarded([this] { caf::anon_send(link_actor{this}, tick_atom_v); });
   }
 

@@ -30,7 +30,7 @@ public:
   }
 
 private:
-  /// Returns whether the greeting goes on.
+  /// Returns whether the greeting continues.
   bool give(greeting& to, std::size_t piece, std::string_view bytes) {
     auto state = greeting::state::open;
     for (; state == greeting::state::open && !bytes.empty();

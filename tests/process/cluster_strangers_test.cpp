@@ -88,7 +88,7 @@ private:
   std::vector<std::jthread> threads_;
 };
 
-/// A job of two ranks, one of them behind a link, and what an observer sees of it.
+/// A job of two ranks, one of them through a link, and what an observer sees of it.
 class attacked_job {
 public:
   attacked_job(std::uint64_t seconds, std::uint64_t seed, const link_site* site)

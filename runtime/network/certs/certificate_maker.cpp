@@ -213,7 +213,7 @@ void issue_certificate(const std::string& directory, const std::string& name,
   check_end(*authority.certificate, options.days, (at / "ca.pem").string());
   const auto made = issue(authority, name, options);
   make_directory_durably(at / name, certificate_directory_mode);
-  // A process that looks in between finds a key that does not fit, and goes on with what it has.
+  // A process that looks in between finds a key that does not fit, and keeps what it has.
   write_certificate(at / name / "ca.pem", *authority.certificate);
   write_key(at / name / "key.pem", *made.key);
   write_certificate(at / name / "cert.pem", *made.certificate);

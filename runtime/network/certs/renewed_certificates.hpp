@@ -12,7 +12,7 @@
 namespace leat {
 
 /// The certificates of a directory, as they are now. Whoever makes a connection asks for them anew:
-/// files that have changed are read, and taken if they are right. Connections that exist go on with
+/// files that have changed are read, and taken if they are right. Connections that exist keep
 /// what they had. Any thread.
 class renewed_certificates {
 public:

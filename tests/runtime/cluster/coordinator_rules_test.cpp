@@ -259,7 +259,7 @@ TEST_CASE("a rank that connects again is not lost before its first beat, nor for
 }
 
 /// A rank that sits in term 1 and is refused, since it says that it has heard of a coordinator that
-/// nobody knows. It goes on to say so.
+/// nobody knows. It keeps saying so.
 struct refused_rank {
   explicit refused_rank(cluster& in) : all(in) {
     all.join_all();
