@@ -1,6 +1,5 @@
 #include "runtime/network/links/dial_peer.hpp"
 
-#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/system_words.hpp"
 #include "runtime/network/certs/peer_certificate.hpp"
 #include "runtime/network/links/link_error.hpp"
@@ -11,8 +10,6 @@
 
 #include <poll.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <string>
 #include <tuple>
@@ -37,21 +34,8 @@ std::vector<ip_address> addresses_of(const std::string& host) {
 
 /// Waits until the connection is made. Returns an errno; 0: it is made.
 int wait_for_connection(const file_descriptor& socket, const wake_event* stop, time_point end) {
-  std::array<pollfd, 2> all{pollfd{socket.get(), POLLOUT, 0},
-                            pollfd{stop ? stop->descriptor() : -1, POLLIN, 0}};
-  for (;;) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-    const int n = ::poll(all.data(), all.size(), static_cast<int>(std::max<long>(0, left.count())));
-    if (all[1].revents != 0)
-      throw_error(errc::interrupted, "link", "the end of what needs the connection", "");
-    if (n > 0)
-      return problem_of_socket(socket);
-    if (n == 0)
-      return ETIMEDOUT;
-    if (errno != EINTR)
-      return errno;
-  }
+  const int problem = wait_for_socket(socket, POLLOUT, stop, end);
+  return problem == 0 ? problem_of_socket(socket) : problem;
 }
 
 /// Where nobody listens on this machine, the system may choose that very port for the side that

@@ -42,11 +42,6 @@ void check_place(const guard_config& x) {
                   "the network is private: insecure");
 }
 
-int milliseconds_until(time_point end, time_point now) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - now).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, INT32_MAX));
-}
-
 } // namespace
 
 /// What the guard's thread does.
@@ -105,7 +100,7 @@ private:
       polled_.push_back({x.descriptor(), x.events(), 0});
       end = std::min(end, x.deadline());
     }
-    const int n = ::poll(polled_.data(), polled_.size(), milliseconds_until(end, now));
+    const int n = ::poll(polled_.data(), polled_.size(), poll_milliseconds(end, now));
     if (n < 0) // interrupted, or no memory in the kernel: nothing is known of any
       for (auto& x : polled_)
         x.revents = 0;

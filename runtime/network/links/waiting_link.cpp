@@ -1,6 +1,5 @@
 #include "runtime/network/links/waiting_link.hpp"
 
-#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/system_words.hpp"
 #include "runtime/network/links/link_error.hpp"
 #include "runtime/network/links/socket_bytes.hpp"
@@ -9,7 +8,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
 namespace leat {
@@ -79,22 +77,11 @@ void waiting_link::fill(time_point deadline) {
 }
 
 void waiting_link::wait(short events, time_point deadline) const {
-  std::array<pollfd, 2> all{pollfd{socket_.get(), events, 0},
-                            pollfd{stop_ ? stop_->descriptor() : -1, POLLIN, 0}};
-  for (;;) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    const auto most = std::clamp<std::int64_t>(left.count(), 0, INT32_MAX);
-    const int n = ::poll(all.data(), all.size(), static_cast<int>(most));
-    if (all[1].revents != 0)
-      throw_error(errc::interrupted, "link", "the end of what needs the connection", "");
-    if (n > 0)
-      return;
-    if (n == 0)
-      break_link("no answer in time", "a peer that answers");
-    if (errno != EINTR)
-      break_link(system_words(errno), "a connection that can be waited for");
-  }
+  const int problem = wait_for_socket(socket_, events, stop_, deadline);
+  if (problem == ETIMEDOUT)
+    break_link("no answer in time", "a peer that answers");
+  if (problem != 0)
+    break_link(system_words(problem), "a connection that can be waited for");
 }
 
 void waiting_link::try_flush() noexcept {
