@@ -7,6 +7,7 @@
 #include "tests/support/child_process.hpp"
 #include "tests/support/photo_data.hpp"
 #include "tests/support/seal_index.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/image.hpp>
 
