@@ -32,10 +32,13 @@ constexpr std::size_t read_bytes = 64 << 10;
 /// bytes. To the coordinator larger things are on their way, such as the parts of snapshots.
 constexpr std::size_t most_unsent_to_peers = 1 << 20;
 constexpr std::size_t most_unsent_to_coordinator = 8 << 20;
-/// What a peer may have said that the coordinator has not handled yet: a rank waits for answers
-/// before it says more, so that a coordinator that waits for its disk has a few messages of each.
-constexpr std::size_t most_unheard = 64;
+/// What a peer may have said that the coordinator has not handled yet. A rank waits for answers
+/// before it says more; a coordinator that waits for its disk has a few messages of each.
+constexpr std::size_t most_unheard = 1024;
 constexpr std::size_t most_unheard_bytes = 8 << 20;
+/// After so much the coordinator answers that it has handled it, and all before it.
+constexpr std::size_t confirmed_messages = 16;
+constexpr std::size_t confirmed_bytes = 1 << 20;
 
 /// How long a peer may take to receive the last words.
 constexpr std::chrono::milliseconds leave_patience{500};
@@ -48,6 +51,22 @@ using link_actor = caf::typed_actor<
     caf::reacts_to<stored_atom, std::uint64_t, std::uint64_t, std::string>,
     caf::replies_to<look_atom, std::string>::with<cluster_status>, caf::reacts_to<cluster_word>,
     caf::reacts_to<say_atom>, caf::reacts_to<tick_atom>>;
+
+struct traffic {
+  std::size_t messages = 0;
+  std::size_t bytes = 0;
+
+  traffic& operator+=(const traffic& x) noexcept {
+    messages += x.messages;
+    bytes += x.bytes;
+    return *this;
+  }
+  traffic& operator-=(const traffic& x) noexcept {
+    messages -= x.messages;
+    bytes -= x.bytes;
+    return *this;
+  }
+};
 
 /// For whom a link speaks: one of the two.
 struct link_place {
@@ -155,24 +174,23 @@ private:
     }
   }
 
-  /// To the coordinator. It answers nothing but that it has heard the message: an actor's mailbox
+  /// To the coordinator, which confirms at times that it has handled what came: an actor's mailbox
   /// has no limit of its own, and strangers to the protocol could fill it.
   template <class Message>
   void pass_on(const frame& x) {
-    const std::size_t size = x.head.length;
-    count_unheard(size);
+    count_unheard({1, x.head.length});
+    unconfirmed_ += {1, x.head.length};
+    if (unconfirmed_.messages < confirmed_messages && unconfirmed_.bytes < confirmed_bytes)
+      return send(place_.coordinator, decoded<Message>(x));
     request(place_.coordinator, caf::infinite, decoded<Message>(x))
-        .then([this, size] { count_heard(size); }, [this](const caf::error&) { leave(); });
+        .then([this, part = std::exchange(unconfirmed_, {})] { unheard_ -= part; },
+              [this](const caf::error&) { leave(); });
   }
 
-  void count_unheard(std::size_t bytes) {
-    unheard_bytes_ += bytes;
-    if (++unheard_ > most_unheard || unheard_bytes_ > most_unheard_bytes)
+  void count_unheard(traffic x) {
+    unheard_ += x;
+    if (unheard_.messages > most_unheard || unheard_.bytes > most_unheard_bytes)
       break_link("more words than the coordinator can hear", "a peer that waits for answers");
-  }
-  void count_heard(std::size_t bytes) noexcept {
-    --unheard_;
-    unheard_bytes_ -= bytes;
   }
 
   template <class Message>
@@ -185,11 +203,11 @@ private:
 
   /// An observer's question.
   void look(std::uint64_t number) {
-    count_unheard(0);
+    count_unheard({1, 0});
     request(place_.coordinator, caf::infinite, look_atom_v, std::string{place_.token.reveal()})
         .then(
             [this, number](const cluster_status& x) {
-              count_heard(0);
+              unheard_ -= {1, 0};
               say(frame_kind::status, x, number);
             },
             [this](const caf::error&) { leave(); });
@@ -225,9 +243,23 @@ private:
     if (!is_open_)
       return;
     auto& out = wr_buf(handle_); // which has no limit of its own
-    if (out.size() > (place_.coordinator ? most_unsent_to_peers : most_unsent_to_coordinator))
+    if (out.size() + unsealed_.size()
+        > (place_.coordinator ? most_unsent_to_peers : most_unsent_to_coordinator))
       break_link("a peer that reads nothing", "one that does");
+    if (has_unsent_ && !peer_->layer->is_plain()) {
+      plain_layer as_it_is;
+      write_frame(as_it_is, kind, number, body, unsealed_);
+      return;
+    }
     write_frame(*peer_->layer, kind, number, body, out);
+    flush_all();
+  }
+
+  void seal() {
+    if (!is_open_ || unsealed_.empty())
+      return;
+    peer_->layer->write({unsealed_.data(), unsealed_.size()}, wr_buf(handle_));
+    unsealed_.clear();
     flush_all();
   }
 
@@ -241,6 +273,8 @@ private:
 
   void hear_sent(std::uint64_t remaining) {
     has_unsent_ = remaining > 0;
+    if (!has_unsent_)
+      guarded([this] { seal(); });
     if (!has_unsent_ && is_leaving_) // not here: CAF would still use what it has let go
       guarded([this] { caf::anon_send(link_actor{this}, tick_atom_v); });
   }
@@ -286,9 +320,14 @@ private:
   bool is_open_ = false;
   /// Something is not in the kernel's hands yet.
   bool has_unsent_ = false;
+  /// What TLS has yet to encrypt: while the kernel takes nothing, frames wait in order to share
+  /// records.
+  byte_buffer unsealed_;
   bool is_leaving_ = false;
-  std::size_t unheard_ = 0;
-  std::size_t unheard_bytes_ = 0;
+  /// Passed on to the coordinator and not confirmed yet; what was passed on without a request for
+  /// that.
+  traffic unheard_;
+  traffic unconfirmed_;
   std::uint64_t next_ = 1;
   std::map<std::uint64_t, caf::typed_response_promise<cluster_status>> asked_;
 };
