@@ -33,8 +33,10 @@ constexpr std::size_t read_bytes = 64 << 10;
 constexpr std::size_t most_unsent_to_peers = 1 << 20;
 constexpr std::size_t most_unsent_to_coordinator = 8 << 20;
 /// What a peer may have said that the coordinator has not handled yet. A rank waits for answers
-/// before it says more; a coordinator that waits for its disk has a few messages of each.
+/// before it says more; a coordinator that waits for its disk has a few messages of each. What
+/// observers ask takes longer to answer.
 constexpr std::size_t most_unheard = 1024;
+constexpr std::size_t most_unheard_questions = 64;
 constexpr std::size_t most_unheard_bytes = 8 << 20;
 /// After so much the coordinator answers that it has handled it, and all before it.
 constexpr std::size_t confirmed_messages = 16;
@@ -189,7 +191,8 @@ private:
 
   void count_unheard(traffic x) {
     unheard_ += x;
-    if (unheard_.messages > most_unheard || unheard_.bytes > most_unheard_bytes)
+    const auto most = peer_->role == link_role::observer ? most_unheard_questions : most_unheard;
+    if (unheard_.messages > most || unheard_.bytes > most_unheard_bytes)
       break_link("more words than the coordinator can hear", "a peer that waits for answers");
   }
 
