@@ -93,11 +93,12 @@ class attacked_job {
 public:
   attacked_job(std::uint64_t seconds, std::uint64_t seed, const link_site* site)
       : job_("count(1000000).shuffle(seed=5).batch(12, lanes=12)",
-             {"--steps", std::to_string(200 * seconds)}, 2, {"--step-time", "5"}),
+             {"--steps", std::to_string(250 * seconds)}, 2, {"--step-time", "5"}),
         sessions_(seed), site_(site),
         lead_(job_.coordinator("lead", certificate({link_role::coordinator, link_role::rank})
                                            + words{"--bind", "127.0.0.1:0"})),
-        link_(lead_.port(), sessions_.touch()), port_(lead_.port(), site, sessions_) {
+        link_(lead_.port(), sessions_.touch()), port_(lead_.port(), site, sessions_),
+        quiet_(250 * seconds) {
     port_.patience = cut_off_within;
     const auto own = certificate({link_role::coordinator, link_role::rank});
     job_.start_process(0, job_.seat(0, lead_) + own);
@@ -111,6 +112,16 @@ public:
     const auto size = kilobytes_of(lead_.pid());
     auto largest = size;
     const auto descriptors = descriptors_of(lead_.pid());
+    {
+      pauses first{job_.log_of(0)};
+      pauses second{job_.log_of(1)};
+      for (const auto end = clock::now() + quiet_; clock::now() < end;) {
+        std::this_thread::sleep_for(milliseconds{10});
+        first.look();
+        second.look();
+      }
+      quiet_pause_ = std::max(first.longest(), second.longest());
+    }
     {
       const attackers all{port_, seed};
       pauses first{job_.log_of(0)};
@@ -179,6 +190,9 @@ private:
   coordinator_process lead_;
   network_link link_;
   attacked_port port_;
+  /// Before the attacks.
+  const milliseconds quiet_;
+  long long quiet_pause_ = 0;
   long long pause_ = 0;
   int looks_ = 0;
   int seen_ = 0;
