@@ -142,8 +142,9 @@ public:
       pause_ = std::max(first.longest(), second.longest());
     }
     WARN(port_.attacks << " attacks, " << port_.members << " of them by members; longest pause "
-                       << pause_ << " ms; coordinator " << size << " KB, at most " << largest
-                       << " KB; seen " << seen_ << " times in " << looks_ << " looks");
+                       << pause_ << " ms, before them " << quiet_pause_ << " ms; coordinator "
+                       << size << " KB, at most " << largest << " KB; seen " << seen_
+                       << " times in " << looks_ << " looks");
     CAPTURE(lead_.errors());
     CHECK(port_.strangers_admitted == 0);
     CHECK(port_.not_cut_off == "");
