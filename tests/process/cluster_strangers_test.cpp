@@ -46,10 +46,10 @@ public:
     std::error_code none;
     const auto size = std::filesystem::file_size(log_, none);
     const auto now = clock::now();
+    if (size == std::exchange(size_, size))
+      return; // what does not end is the job's own end
     longest_ = std::max(longest_, now - since_);
-    if (size != size_)
-      since_ = now;
-    size_ = size;
+    since_ = now;
   }
   long long longest() const { return std::chrono::duration_cast<milliseconds>(longest_).count(); }
 
