@@ -1,4 +1,5 @@
 #include <leat/function_types.hpp>
+#include <leat/tokenize.hpp>
 
 #include "python/module/convert/casters.hpp"
 #include "python/module/module.hpp"
@@ -70,6 +71,19 @@ void bind_functions(nb::module_& m) {
       "begin"_a = false, "end"_a = false,
       "A map that sets `into`, int32, ragged, to the tokens of a text, by a model that "
       "SentencePiece wrote.");
+  m.def(
+      "_tokenize_content",
+      [](const std::string& name, const nb::bytes& content, std::string field, std::string into,
+         dtype type, bool add_special_tokens, std::optional<std::uint64_t> max_tokens,
+         bool keep_text, bool encode_special_tokens, std::string encoding) {
+        return map_value{
+            tokenize_content(name, {content.c_str(), content.size()},
+                             {std::move(field), std::move(into), type, add_special_tokens,
+                              max_tokens, keep_text, encode_special_tokens, std::move(encoding)})};
+      },
+      "name"_a, "content"_a, "field"_a, "into"_a, "dtype"_a, "add_special_tokens"_a,
+      "max_tokens"_a.none(), "keep_text"_a, "encode_special_tokens"_a, "encoding"_a,
+      "leat.tokenize calls it.");
   bind_all(m, function_types::predicates());
   bind_all(m, function_types::flat_maps());
   bind_all(m, function_types::scans());

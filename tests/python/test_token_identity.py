@@ -1,0 +1,196 @@
+"""leat's own tokenizer beside the packages tokenizers and tiktoken, token by token, on random and mutated texts.
+
+More texts: LEAT_TOKEN_TEXTS=1000000 pytest tests/python/test_token_identity.py. Real files: LEAT_TOKENIZER_FILES=DIRECTORY
+with NAME.json, and with NAME.tiktoken for encodings of that name.
+"""
+
+# ruff: noqa: E501, RUF001, SIM905
+import base64
+import os
+import random
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import leat
+import pytest
+
+tokenizers = pytest.importorskip("tokenizers", reason="needs tokenizers: tests/python/frameworks")
+
+SEED = int(os.environ.get("LEAT_TOKEN_SEED", random.SystemRandom().randrange(1 << 32)))
+TEXTS = int(os.environ.get("LEAT_TOKEN_TEXTS", 600))
+FILES = os.environ.get("LEAT_TOKENIZER_FILES")
+
+PIECES = [
+    *"'s 'S 'ſ 're 'LL 'VE a Z é É ſ K İ ǅ ʰ 中 文字 ア 한 ก ่ ٣ ² Ⅷ １ 0 12 1234567 😀 👩‍👩‍👧 ́ ️ - -- / // ... ! ’ « € _ __ 𝒜 𐐀 ߊ".split(),
+    *"<|end|> ▁ Ġ < /> x don't It's HTTPServer camelCase ĳ ﬁ Straße foo <left> <right> <unk> <0x41>".split(),
+    *"שלום مرحبا नमस्ते สวัสดีครับ привет Ελληνικά 日本語テキスト".split(),
+    *(" ", "  ", "\n", "\r", "\r\n", "\t", "\u00a0", "\u2028", "\u3000", "\0", "\x1c", "\x7f", "\x85", "\ufeff", "\U000e0001"),
+]
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+SUFFIX = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+LLAMA3 = SUFFIX + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}" + REST
+UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+
+
+def cased(end: str, digits: str) -> str:
+    first = r"[^\r\n\p{L}\p{N}]?"
+    words = f"{first}{UPPER}*{LOWER}+{end}|{first}{UPPER}+{LOWER}*{end}"
+    return words + rf"|\p{{N}}{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+
+
+def some_text(rng: random.Random, documents: list[str]) -> str:
+    way = rng.random()
+    if way < 0.4:
+        return "".join(rng.choice(PIECES) for _ in range(rng.randint(0, 40)))
+    if way < 0.5:
+        points = (rng.randrange(rng.choice((0x80, 0x800, 0x10000, 0x110000))) for _ in range(rng.randint(1, 60)))
+        return "".join(chr(x) for x in points if not 0xD800 <= x < 0xE000)
+    if way < 0.6:
+        return rng.choice(PIECES) * rng.randint(1, 300)
+    document = rng.choice(documents)
+    begin = rng.randrange(len(document))
+    characters = list(document[begin : begin + rng.randint(1, 300)])
+    for _ in range(rng.randint(0, 12)):
+        place = rng.randrange(len(characters) + 1)
+        characters[place : place + rng.randint(0, 2)] = [rng.choice(PIECES)]
+    return "".join(characters)
+
+
+def documents() -> list[str]:
+    root = Path(__file__).resolve().parents[2]
+    return [x.read_text() for x in sorted([*root.glob("docs/*.md"), *root.glob("tests/python/*.py")])]
+
+
+def tokens_of(stage: leat.MapStage, texts: list[str]) -> Iterator[list[int]]:
+    data = leat.indexed("texts@1", [{"text": x} for x in texts]).map(stage).batch(50, end="mask")
+    for batch in leat.Loader(data, workers=2):
+        yield from (row.tolist() for row, good in zip(batch["tokens"], batch.valid, strict=True) if good)
+
+
+def check(stage: leat.MapStage, wanted: Callable[[str], list[int]], seed: int) -> None:
+    rng, known = random.Random(seed), documents()
+    for _ in range(0, TEXTS, 1000):
+        texts = [some_text(rng, known) for _ in range(min(TEXTS, 1000))]
+        for text, found in zip(texts, tokens_of(stage, texts), strict=True):
+            assert found == wanted(text), f"seed {seed}: {text!r}"
+
+
+def trained(pre: Any = None, normalizer: Any = None, characters: bool = False, **model: Any) -> Any:
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(**model))
+    if pre is not None:
+        made.pre_tokenizer = pre
+    if normalizer is not None:
+        made.normalizer = normalizer
+    special = ["<|end|>", "<s>"] + (["<unk>"] if characters else [])
+    alphabet = [] if characters else tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=1500, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+    )
+    rng = random.Random(1)
+    mixture = ["".join(rng.choice(PIECES) for _ in range(200)) for _ in range(40)]
+    made.train_from_iterator([x[:3000] for x in documents()[:30]] + mixture, trainer)
+    processor = tokenizers.processors.TemplateProcessing(
+        single="<s> $A <|end|>", special_tokens=[("<s>", made.token_to_id("<s>")), ("<|end|>", made.token_to_id("<|end|>"))]
+    )
+    made.post_processor = processor
+    token = tokenizers.AddedToken
+    made.add_tokens(
+        [token("foo", single_word=True), token("<left>", lstrip=True), token("<right>", rstrip=True, normalized=False)]
+    )
+    return made
+
+
+def split(pattern: str) -> Any:
+    of = tokenizers.pre_tokenizers
+    bytes_after = of.ByteLevel(add_prefix_space=False, use_regex=False)
+    return of.Sequence([of.Split(tokenizers.Regex(pattern), "isolated"), bytes_after])
+
+
+def made(kind: str) -> Any:
+    of, normal = tokenizers.pre_tokenizers, tokenizers.normalizers
+    kinds: dict[str, Callable[[], Any]] = {
+        "gpt2": lambda: trained(of.ByteLevel(add_prefix_space=False)),
+        "gpt2 with a space": lambda: trained(of.ByteLevel(add_prefix_space=True)),
+        "llama3": lambda: trained(split(LLAMA3), ignore_merges=True),
+        "qwen": lambda: trained(split(LLAMA3.replace("{1,3}", ""))),
+        "tekken": lambda: trained(split(cased("", "")), ignore_merges=True),
+        "o200k": lambda: trained(split(cased(f"{SUFFIX}?", "{1,3}"))),
+        "starcoder": lambda: trained(of.Sequence([of.Digits(individual_digits=True), of.ByteLevel(add_prefix_space=False)])),
+        "metaspace": lambda: trained(of.Metaspace(prepend_scheme="first"), characters=True, unk_token="<unk>", fuse_unk=True),
+        "replaced": lambda: trained(
+            None, normal.Sequence([normal.Prepend("▁"), normal.Replace(" ", "▁")]), characters=True, unk_token="<unk>"
+        ),
+        "words": lambda: trained(
+            of.Sequence([of.Whitespace(), of.Punctuation("contiguous"), of.Digits()]), characters=True, unk_token="<unk>"
+        ),
+    }
+    return kinds[kind]()
+
+
+KINDS = ["gpt2", "gpt2 with a space", "llama3", "qwen", "tekken", "o200k", "starcoder", "metaspace", "replaced", "words"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tokens_are_those_of_tokenizers(kind: str) -> None:
+    tokenizer = made(kind)
+    for special, as_text in ((False, False), (True, True)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # leat's own tokenizer has to know it
+            stage = leat.tokenize(tokenizer, add_special_tokens=special, encode_special_tokens=as_text)
+        tokenizer.encode_special_tokens = as_text
+
+        def wanted(text: str, special: bool = special) -> list[int]:
+            return tokenizer.encode(text, add_special_tokens=special).ids
+
+        check(stage, wanted, SEED)
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "metaspace"])
+def test_the_hash_and_the_cut_are_those_of_the_package(kind: str) -> None:
+    from leat import tokenizing
+
+    tokenizer = made(kind)
+    native = leat.tokenize(tokenizer, max_tokens=5, add_special_tokens=True, name="x y")
+    package = tokenizing._by_package(tokenizer, "x y", "text", "tokens", tokenizing._integer_type("i32"), True, 5, False, None)
+    assert native.parameters == package.parameters
+    texts = ["", "a", "the quick brown fox jumps over lazy dogs"]
+    assert list(tokens_of(native, texts)) == list(tokens_of(package, texts))
+
+
+def encoding_of(name: str, ranks: dict[bytes, int]) -> Any:
+    tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken: tests/python/frameworks")
+    patterns = {"gpt2": GPT2, "cl100k_base": LLAMA3, "llama3": LLAMA3, "qwen": LLAMA3.replace("{1,3}", "")}
+    pattern = patterns.get(name, cased(f"{SUFFIX}?", "{1,3}"))
+    if name == "cl100k_base":
+        pattern = pattern.replace(r"|\s*[\r\n]+|\s+(?!\S)|\s+", r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s")
+    return tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base", "llama3", "qwen"])
+def test_tokens_are_those_of_tiktoken(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("tiktoken", reason="needs tiktoken: tests/python/frameworks")
+    rng = random.Random(2)
+    known = {bytes([x]): x for x in range(256)}
+    words = "".join(documents()[:10] + [" ".join(PIECES)] * 3).encode()
+    while len(known) < 3000:  # pieces of texts, the shorter ones first
+        begin = rng.randrange(len(words))
+        known.setdefault(words[begin : begin + 2 + len(known) // 400], len(known))
+    file = tmp_path / f"{name}.tiktoken"
+    file.write_bytes(b"".join(base64.b64encode(text) + b" %d\n" % rank for text, rank in known.items()))
+    reference = encoding_of(name, known)
+    check(leat.tokenize(file, encoding=name), reference.encode_ordinary, SEED)
+
+
+@pytest.mark.skipif(not FILES, reason="needs LEAT_TOKENIZER_FILES")
+def test_real_files() -> None:
+    for file in sorted(Path(FILES or "").iterdir()):
+        if file.suffix == ".tiktoken":
+            lines = (line.split() for line in file.read_bytes().splitlines())
+            reference = encoding_of(file.stem, {base64.b64decode(text): int(rank) for text, rank in lines})
+            check(leat.tokenize(file, encoding=file.stem), reference.encode_ordinary, SEED)
+        elif file.suffix == ".json":
+            tokenizer = tokenizers.Tokenizer.from_file(str(file))
+            check(leat.tokenize(file), lambda text, of=tokenizer: of.encode(text, add_special_tokens=False).ids, SEED)
