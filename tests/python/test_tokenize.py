@@ -161,7 +161,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(saved: Path) -> None:
     with pytest.raises(leat.NotFound, match=r"nowhere\.json"):
         leat.tokenize("nowhere.json")
     (saved.parent / "broken.json").write_text("{}")
-    refused("not a tokenizer", leat.tokenize, saved.parent / "broken.json")
+    refused("needed a model", leat.tokenize, saved.parent / "broken.json")
     refused(r"got a function, needed a path, a tokenizers\.Tokenizer", leat.tokenize, lambda text: text.split())
     dropping = byte_pairs()
     dropping.model.dropout = 0.1

@@ -174,7 +174,8 @@ map_stage tokenize(const std::string& tokenizer, tokenize_options options) {
 
 map_stage tokenize_content(const std::string& name, const std::string& content,
                            tokenize_options options) {
-  return stage_of(name, opened(name, content, options.encoding), std::move(options));
+  auto from = opened(name, content, options.encoding);
+  return stage_of(name, std::move(from), std::move(options));
 }
 
 } // namespace leat
