@@ -6,6 +6,7 @@ with NAME.json, and with NAME.tiktoken for encodings of that name.
 
 # ruff: noqa: E501, RUF001, SIM905
 import base64
+import json
 import os
 import random
 import warnings
@@ -25,9 +26,31 @@ FILES = os.environ.get("LEAT_TOKENIZER_FILES")
 PIECES = [
     *"'s 'S 'ſ 're 'LL 'VE a Z é É ſ K İ ǅ ʰ 中 文字 ア 한 ก ่ ٣ ² Ⅷ １ 0 12 1234567 😀 👩‍👩‍👧 ́ ️ - -- / // ... ! ’ « € _ __ 𝒜 𐐀 ߊ".split(),
     *"<|end|> ▁ Ġ < /> x don't It's HTTPServer camelCase ĳ ﬁ Straße foo <left> <right> <unk> <0x41>".split(),
+    *"각 ᄀ ᅡ ᆨ ᆧ Å ﬀ が ㋿ ẛ ệ क़ Σ ẞ \u0915\u093c \u0323 \u0327 \u0345 \u0f71\u0f72 \U0001d15e \U00011938 \u0897 \ua7d2".split(),
     *"שלום مرحبا नमस्ते สวัสดีครับ привет Ελληνικά 日本語テキスト".split(),
     *(" ", "  ", "\n", "\r", "\r\n", "\t", "\u00a0", "\u2028", "\u3000", "\0", "\x1c", "\x7f", "\x85", "\ufeff", "\U000e0001"),
 ]
+BASES = [
+    0x41,
+    0x65,
+    0xC5,
+    0x212B,
+    0x3B1,
+    0x1F00,
+    0x1100,
+    0xAC00,
+    0xAC01,
+    0x304B,
+    0x915,
+    0x958,
+    0x9C7,
+    0xCC6,
+    0x1D157,
+    0xFB01,
+    0x20,
+]
+MARKS = [0x300, 0x301, 0x302, 0x323, 0x327, 0x315, 0x5B0, 0x345, 0x3099, 0x9BC, 0x93C, 0x94D, 0xE38, 0xE48, 0xF71, 0xF72]
+MARKS += [0x1161, 0x11A7, 0x11A8, 0xCD5, 0xCC2, 0x897, 0x1D165]
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 SUFFIX = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -50,6 +73,8 @@ def some_text(rng: random.Random, documents: list[str]) -> str:
         return "".join(chr(x) for x in points if not 0xD800 <= x < 0xE000)
     if way < 0.6:
         return rng.choice(PIECES) * rng.randint(1, 300)
+    if way < 0.7:  # marks that change places, and what they join
+        return "".join(chr(rng.choice(rng.choice((BASES, MARKS)))) for _ in range(rng.randint(1, 30)))
     document = rng.choice(documents)
     begin = rng.randrange(len(document))
     characters = list(document[begin : begin + rng.randint(1, 300)])
@@ -103,6 +128,16 @@ def trained(pre: Any = None, normalizer: Any = None, characters: bool = False, *
     return made
 
 
+def with_bytes(made: Any) -> Any:
+    """The same with a token for each byte, for characters that have none."""
+    file = json.loads(made.to_str())
+    known = file["model"]["vocab"]
+    for byte in range(256):
+        known[f"<0x{byte:02X}>"] = len(known)
+    file["model"]["byte_fallback"] = True
+    return tokenizers.Tokenizer.from_str(json.dumps(file))
+
+
 def split(pattern: str) -> Any:
     of = tokenizers.pre_tokenizers
     bytes_after = of.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -123,6 +158,11 @@ def made(kind: str) -> Any:
         "replaced": lambda: trained(
             None, normal.Sequence([normal.Prepend("▁"), normal.Replace(" ", "▁")]), characters=True, unk_token="<unk>"
         ),
+        "nfc": lambda: trained(split(LLAMA3.replace("{1,3}", "")), normal.NFC()),
+        "nfkc": lambda: trained(split(GPT2), normal.NFKC()),
+        "small letters": lambda: trained(split(GPT2), normal.Sequence([normal.NFKD(), normal.Lowercase(), normal.NFD()])),
+        "llama2": lambda: with_bytes(trained(None, normal.Replace(" ", "▁"), True, unk_token="<unk>", fuse_unk=True)),
+        "gemma": lambda: with_bytes(trained(of.Split(" ", "merged_with_previous"), normal.Replace(" ", "▁"), True)),
         "words": lambda: trained(
             of.Sequence([of.Whitespace(), of.Punctuation("contiguous"), of.Digits()]), characters=True, unk_token="<unk>"
         ),
@@ -131,6 +171,7 @@ def made(kind: str) -> Any:
 
 
 KINDS = ["gpt2", "gpt2 with a space", "llama3", "qwen", "tekken", "o200k", "starcoder", "metaspace", "replaced", "words"]
+KINDS += ["nfc", "nfkc", "small letters", "llama2", "gemma"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -10,7 +10,10 @@ namespace leat {
 
 namespace {
 
-void normalize(const replace_step& x, std::string_view text, std::string& to) {
+// Each returns the normalized text: `to`, or the text itself where nothing changes.
+
+std::string_view normalize(const replace_step& x, std::string_view text, std::string& to) {
+  to.clear();
   const auto* const end = text.data() + text.size();
   for (const auto* at = text.data(); at != end;) {
     const auto size = x.pattern->match(at, end);
@@ -18,12 +21,33 @@ void normalize(const replace_step& x, std::string_view text, std::string& to) {
     size == 0 ? to.append(at, taken) : to.append(x.by);
     at += taken;
   }
+  return to;
 }
 
-void normalize(const prepend_step& x, std::string_view text, std::string& to) {
-  if (!text.empty())
-    to += x.text;
+std::string_view normalize(const replace_character_step& x, std::string_view text,
+                           std::string& to) {
+  const auto found = static_cast<std::size_t>(std::count(text.begin(), text.end(), x.what));
+  to.resize(text.size() - found + found * x.by.size());
+  auto* at = to.data();
+  for (const auto c : text)
+    at = c == x.what ? std::copy(x.by.begin(), x.by.end(), at) : (*at = c, at + 1);
+  return to;
+}
+
+std::string_view normalize(const prepend_step& x, std::string_view text, std::string& to) {
+  if (text.empty())
+    return text;
+  to.assign(x.text);
   to += text;
+  return to;
+}
+
+std::string_view normalize(const text_form& x, std::string_view text, std::string& to) {
+  return x.apply(text, to);
+}
+
+std::string_view normalize(const lower_step&, std::string_view text, std::string& to) {
+  return with_small_letters(text, to);
 }
 
 /// Added tokens of one kind, those that are looked for in normalized texts normalized themselves.
@@ -34,10 +58,10 @@ std::vector<added_token> added_of(const tokenizer_parts& of, bool normalized) {
     if (x.normalized != normalized)
       continue;
     for (const auto& step : of.normalizers) {
-      std::string text;
+      std::string to;
       if (normalized)
-        std::visit([&](const auto& by) { normalize(by, x.text, text); }, step);
-      x.text = normalized ? std::move(text) : x.text;
+        x.text = std::string{
+            std::visit([&](const auto& by) { return normalize(by, x.text, to); }, step)};
     }
     if (x.text.empty() || !known.insert(x.text).second)
       throw unsupported_tokenizer(
@@ -111,8 +135,9 @@ void text_tokenizer::encode_text(std::string_view text, const options& how, bool
 
 std::string_view text_tokenizer::normalized(std::string_view text, scratch& with) const {
   for (const auto& step : normalizers_) {
-    with.other_.clear();
-    std::visit([&](const auto& x) { normalize(x, text, with.other_); }, step);
+    text = std::visit([&](const auto& x) { return normalize(x, text, with.other_); }, step);
+    if (text.data() != with.other_.data())
+      continue;
     std::swap(with.normal_, with.other_);
     text = with.normal_;
   }
@@ -124,6 +149,8 @@ void text_tokenizer::encode_normal(std::string_view text, bool is_first, std::si
                                    scratch& with, std::vector<token_id>& to) const {
   if (step == steps_.size())
     return encode_part(text, with, to);
+  if (const auto* seams = std::get_if<token_seams>(&steps_[step]))
+    return seams->run(text, [&](std::string_view part) { encode_part(part, with, to); });
   if (const auto* split = std::get_if<split_step>(&steps_[step])) {
     if (step + 1 == steps_.size())
       return split->run(text, [&](std::string_view part) { encode_part(part, with, to); });

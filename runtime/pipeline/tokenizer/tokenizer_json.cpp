@@ -13,6 +13,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -139,13 +140,26 @@ private:
       for (const auto& each : x.at("normalizers").list())
         normalizer(each);
     } else if (type == "Replace") {
-      parts_.normalizers.emplace_back(
-          replace_step{automaton(pattern_in(x.at("pattern"))), x.at("content").text()});
+      replace(x);
     } else if (type == "Prepend") {
       parts_.normalizers.emplace_back(prepend_step{x.at("prepend").text()});
+    } else if (type == "NFC" || type == "NFD" || type == "NFKC" || type == "NFKD") {
+      parts_.normalizers.emplace_back(text_form{type.ends_with('C'), type.starts_with("NFK")});
+    } else if (type == "Lowercase") {
+      parts_.normalizers.emplace_back(lower_step{});
     } else if (!x.is_null()) {
       unsupported("the normalizer " + excerpt(type));
     }
+  }
+
+  void replace(const file_part& x) {
+    auto by = x.at("content").text();
+    const auto literal = x.at("pattern").at("String");
+    if (const auto what = literal.text_or(""); what.size() == 1)
+      parts_.normalizers.emplace_back(replace_character_step{what[0], std::move(by)});
+    else
+      parts_.normalizers.emplace_back(
+          replace_step{automaton(pattern_in(x.at("pattern"))), std::move(by)});
   }
 
   void split(const split_pattern& by, split_rule rule, bool is_inverted = false) {
@@ -332,37 +346,28 @@ private:
       to.unknown = found->second;
     }
     to.fuses_unknown = x.at("fuse_unk").flag_or(false);
-    if (parts_.steps.empty() || !std::holds_alternative<split_step>(parts_.steps.back()))
-      cut_before_spaces();
+    cut_between_tokens(x);
   }
 
-  /// Texts that come as a whole are cut where no two tokens ever become one: before a space, if all
-  /// tokens have it at their beginning only.
-  void cut_before_spaces() {
-    static const std::string space = "\u2581";
-    if (!ids_.contains(space))
+  /// Not where an unknown character is left out, so that those beside it meet, nor where a text
+  /// that is a token as a whole is not merged.
+  void cut_between_tokens(const file_part& x) {
+    const auto& of = parts_.model;
+    if ((!of.has_bytes && of.unknown == no_token) || x.at("ignore_merges").flag_or(false))
       return;
-    for (const auto& [text, id] : ids_) {
-      const auto first_other = first_without(text, space);
-      if (first_other != std::string::npos && text.find(space, first_other) != std::string::npos)
-        return;
-    }
-    const auto of = decode_character(space.data()).code_point;
-    auto other = pattern_of_set(code_points{of, of}.inverted(), true);
-    auto spaces = pattern_of_set(code_points{of, of}, true);
-    auto others = other;
-    others.min = 0;
-    split_pattern both{.is = split_pattern::kind::sequence,
-                       .parts = {std::move(spaces), std::move(others)}};
-    split({.is = split_pattern::kind::choice, .parts = {std::move(both), std::move(other)}},
-          split_rule::isolated);
-  }
-
-  static std::size_t first_without(const std::string& text, const std::string& space) {
-    std::size_t at = 0;
-    while (std::string_view{text}.substr(at).starts_with(space))
-      at += space.size();
-    return at == text.size() ? std::string::npos : at;
+    std::set<token_id> not_texts{of.unknown};
+    if (of.has_bytes)
+      not_texts.insert(of.bytes.begin(), of.bytes.end());
+    if (std::any_of(of.merges.begin(), of.merges.end(), [&](const auto& each) {
+          return not_texts.contains(each.left) || not_texts.contains(each.right);
+        }))
+      return; // what stands for characters without a token becomes part of one
+    token_seams seams;
+    for (const auto& [text, id] : ids_)
+      seams.add_token(text);
+    if (!of.has_bytes && of.fuses_unknown)
+      seams.keep_unknown_together();
+    parts_.steps.emplace_back(seams);
   }
 
   void put_text(token_id id, std::string text) {

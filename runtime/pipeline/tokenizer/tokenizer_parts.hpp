@@ -3,6 +3,8 @@
 #include "runtime/pipeline/tokenizer/added_tokens.hpp"
 #include "runtime/pipeline/tokenizer/byte_pairs.hpp"
 #include "runtime/pipeline/tokenizer/split_step.hpp"
+#include "runtime/pipeline/tokenizer/text_form.hpp"
+#include "runtime/pipeline/tokenizer/token_seams.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -22,11 +24,19 @@ struct replace_step {
   std::shared_ptr<const split_automaton> pattern;
   std::string by;
 };
+/// Every occurrence of one ASCII character becomes another text.
+struct replace_character_step {
+  char what;
+  std::string by;
+};
 /// Comes before every text.
 struct prepend_step {
   std::string text;
 };
-using normal_step = std::variant<replace_step, prepend_step>;
+/// Letters become small.
+struct lower_step {};
+using normal_step =
+    std::variant<replace_step, replace_character_step, prepend_step, text_form, lower_step>;
 
 /// Spaces become another text, which also comes before parts that do not begin with it.
 struct space_step {
@@ -34,7 +44,7 @@ struct space_step {
   std::string space;
   prefix where = prefix::always;
 };
-using part_step = std::variant<split_step, space_step>;
+using part_step = std::variant<split_step, space_step, token_seams>;
 
 /// A tokenizer as its file describes it.
 struct tokenizer_parts {
