@@ -5,13 +5,13 @@ import importlib
 import json
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, unquote
 
 from leat import _leat
-from leat._leat import MapStage, Sample
+from leat._leat import MapStage, Sample, TokenizeStage
 from leat.errors import BadSample, Error, error_of
 
 _TYPES = {
@@ -57,6 +57,24 @@ class _Content:
     encode_special_tokens: bool
 
 
+class PackageStage(MapStage):
+    """A map over the package tokenizers, and what it does to single texts: as TokenizeStage."""
+
+    _encode_all: Callable[[list[str]], list[Any]]
+    _decode: Callable[[list[int]], str]
+
+    def encode(self, text: str) -> Any:
+        return self.encode_batch([text])[0]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[Any]:
+        import numpy as np
+
+        return [np.array(x.ids, np.uint32) for x in self._encode_all(list(texts))]
+
+    def decode(self, tokens: Iterable[int]) -> str:
+        return self._decode([int(x) for x in tokens])
+
+
 def tokenize(
     tokenizer: Any,
     field: str = "text",
@@ -69,7 +87,7 @@ def tokenize(
     name: str | None = None,
     encoding: str | None = None,
     encode_special_tokens: bool | None = None,
-) -> MapStage:
+) -> TokenizeStage | PackageStage:
     """A map that sets `into` to the tokens of the text in `field`: ragged, [number of tokens].
 
     `tokenizer`: the path of a tokenizer.json or of a directory with one, a `tokenizers.Tokenizer`, or a fast tokenizer of
@@ -82,6 +100,8 @@ def tokenize(
     leat's own tokenizer makes the tokens where it knows the tokenizer: byte-pair encodings, those of most language models.
     Others go through the package tokenizers, with a warning; that sets TOKENIZERS_PARALLELISM=false in this process, unless
     it is set: leat's workers are the threads.
+
+    What comes back also has `encode(text)`, `encode_batch(texts)` (arrays of u32) and `decode(tokens)`, to use by themselves.
 
     Raises InvalidArgument for a tokenizer or type that does not fit, NotFound for a file that is not there, and ImportError
     for a tokenizer that needs the package `tokenizers` where it is not. Text that is not UTF-8 makes a bad sample (corrupt).
@@ -125,7 +145,7 @@ def _by_package(
     max_tokens: int | None,
     keep_text: bool,
     encode_special_tokens: bool | None,
-) -> MapStage:
+) -> PackageStage:
     of = _tokenizer_of(tokenizer, name)
     if encode_special_tokens is not None:
         of = replace(of, encode_special_tokens=encode_special_tokens)
@@ -158,7 +178,11 @@ def _by_package(
     if of.encode_special_tokens:
         parameters["encode_special_tokens"] = "true"
     written = " ".join(f"{key}={quote(value, safe='/:.,+-_~@')}" for key, value in parameters.items())
-    return MapStage("tokenize@1", of_worker, parameters=written, per_worker=True)
+    stage = PackageStage("tokenize@1", of_worker, parameters=written, per_worker=True)
+    made = of.make(max_tokens)
+    stage._encode_all = lambda texts: made.encode_batch_fast(texts, add_special_tokens=add_special_tokens)
+    stage._decode = lambda tokens: made.decode(tokens, skip_special_tokens=False)
+    return stage
 
 
 def register_tokenizer(name: str, tokenizer: Any) -> None:

@@ -5,8 +5,13 @@
 #include <leat/tensor.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace leat {
 
@@ -41,5 +46,34 @@ LEAT_API map_stage tokenize(const std::string& tokenizer, tokenize_options optio
 /// As `tokenize`, for the content of a tokenizer.json; `name` stands for it in the pipeline's text.
 LEAT_API map_stage tokenize_content(const std::string& name, const std::string& content,
                                     tokenize_options options = {});
+
+/// What `tokenize` does, for single texts. A value; any thread, of which one at a time makes
+/// tokens.
+class LEAT_API token_encoder {
+public:
+  /// Reads the file, as `tokenize` does, and throws as it does.
+  explicit token_encoder(const std::string& tokenizer, tokenize_options options = {});
+  /// As `tokenize_content`.
+  static token_encoder of_content(const std::string& name, const std::string& content,
+                                  tokenize_options options = {});
+
+  /// The tokens that the map would set for this text. Throws `bad_sample` (corrupt) for a text that
+  /// is not UTF-8.
+  std::vector<std::uint32_t> encode(std::string_view text) const;
+  /// The bytes that tokens stand for, special ones included; of numbers that are no tokens none.
+  /// Spaces that the tokenizer puts before a text stay.
+  std::string decode(std::span<const std::uint32_t> tokens) const;
+  /// The largest number that a token has.
+  std::uint32_t last_token() const noexcept;
+
+  /// The map.
+  map_stage stage() const;
+
+private:
+  struct content;
+  explicit token_encoder(std::shared_ptr<const content> of) : content_(std::move(of)) {}
+
+  std::shared_ptr<const content> content_;
+};
 
 } // namespace leat

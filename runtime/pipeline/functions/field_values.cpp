@@ -70,8 +70,13 @@ std::string_view text_of(const sample& x, std::string_view field) {
 
 std::string_view utf8_text_of(const sample& x, std::string_view field) {
   const auto text = text_of(x, field);
+  check_utf8(text, field);
+  return text;
+}
+
+void check_utf8(std::string_view text, std::string_view field) {
   if (simdjson::validate_utf8(text.data(), text.size()))
-    return text;
+    return;
   auto rest = text;
   for (std::size_t size = 0; !rest.empty() && (size = utf8_length(rest)) > 0;)
     rest.remove_prefix(size);

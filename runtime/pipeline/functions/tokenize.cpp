@@ -1,4 +1,5 @@
 #include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/pipeline/functions/built_in.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/pipeline/functions/function_text.hpp"
@@ -13,22 +14,24 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
 
 namespace leat {
 
+struct opened_tokenizer {
+  std::shared_ptr<const text_tokenizer> by;
+  std::string hash;
+};
+
 namespace {
 
 constexpr auto tokenize_name = "tokenize@1";
 /// The largest in use take 35 MB.
 constexpr std::size_t most_file_bytes = std::size_t{1} << 27;
-
-struct opened_tokenizer {
-  std::shared_ptr<const text_tokenizer> by;
-  std::string hash;
-};
 
 opened_tokenizer opened(const std::string& name, const std::string& content,
                         const std::string& encoding) {
@@ -109,18 +112,26 @@ void check(const tokenize_options& x, const text_tokenizer& by) {
                     "at least " + std::to_string(least));
 }
 
+} // namespace
+
 /// What one worker turns texts into tokens with.
 class worker_tokenizer {
 public:
   worker_tokenizer(std::shared_ptr<const text_tokenizer> by, tokenize_options options)
       : by_(std::move(by)), options_(std::move(options)) {}
 
-  void run(sample& x) {
+  /// The tokens of a text in UTF-8, until the next call.
+  std::span<const token_id> tokens_of(std::string_view text) {
     tokens_.clear();
-    by_->encode(utf8_text_of(x, options_.field),
-                {options_.add_special_tokens, options_.encode_special_tokens}, scratch_, tokens_);
+    by_->encode(text, {options_.add_special_tokens, options_.encode_special_tokens}, scratch_,
+                tokens_);
     if (options_.max_tokens && tokens_.size() > *options_.max_tokens)
       cut(static_cast<std::size_t>(*options_.max_tokens));
+    return tokens_;
+  }
+
+  void run(sample& x) {
+    tokens_of(utf8_text_of(x, options_.field));
     if (!options_.keep_text)
       x.erase(options_.field);
     visit_type(options_.type, [&](auto zero) {
@@ -145,37 +156,75 @@ private:
   std::vector<token_id> tokens_;
 };
 
-map_stage stage_of(const std::string& name, opened_tokenizer from, tokenize_options options) {
-  check(options, *from.by);
-  auto text = parameters(name, from.hash, options);
-  return {tokenize_name, std::move(text), [by = std::move(from.by), options = std::move(options)] {
-            return [worker = std::make_shared<worker_tokenizer>(by, options)](sample& x, context&) {
-              worker->run(x);
-            };
+struct token_encoder::content {
+  content(const std::string& name, opened_tokenizer from, tokenize_options how)
+      : by(std::move(from.by)), text(parameters(name, from.hash, how)), options(std::move(how)) {
+    check(options, *by);
+  }
+
+  std::shared_ptr<const text_tokenizer> by;
+  std::string text;
+  tokenize_options options;
+  mutable mutex guard;
+  mutable worker_tokenizer worker LEAT_GUARDED_BY(guard){by, options};
+};
+
+token_encoder::token_encoder(const std::string& tokenizer, tokenize_options options) {
+  const auto file = file_of(tokenizer);
+  auto from = opened(file, read_whole_file(file, most_file_bytes, tokenize_name), options.encoding);
+  content_ = std::make_shared<const content>(tokenizer, std::move(from), std::move(options));
+}
+
+token_encoder token_encoder::of_content(const std::string& name, const std::string& content,
+                                        tokenize_options options) {
+  auto from = opened(name, content, options.encoding);
+  return token_encoder{
+      std::make_shared<const token_encoder::content>(name, std::move(from), std::move(options))};
+}
+
+std::vector<std::uint32_t> token_encoder::encode(std::string_view text) const {
+  check_utf8(text, content_->options.field);
+  const mutex_lock lock{content_->guard};
+  const auto found = content_->worker.tokens_of(text);
+  return {found.begin(), found.end()};
+}
+
+std::string token_encoder::decode(std::span<const std::uint32_t> tokens) const {
+  return content_->by->decode(tokens);
+}
+
+std::uint32_t token_encoder::last_token() const noexcept {
+  return content_->by->last_token();
+}
+
+map_stage token_encoder::stage() const {
+  return {tokenize_name, content_->text, [of = content_] {
+            return [worker = std::make_shared<worker_tokenizer>(of->by, of->options)](
+                       sample& x, context&) { worker->run(x); };
           }};
 }
 
-} // namespace
-
 map_stage tokenize_of_hash(const std::string& path, const std::optional<std::string>& hash,
                            tokenize_options options) {
-  const auto file = file_of(path);
-  auto from = opened(file, read_whole_file(file, most_file_bytes, tokenize_name), options.encoding);
-  if (hash && *hash != from.hash)
-    throw_file_error(errc::invalid_argument, tokenize_name, file,
-                     "another tokenizer, with the hash " + from.hash,
+  auto stage = tokenize(path, std::move(options));
+  const std::string_view from{stage.parameters};
+  constexpr std::string_view before = " hash=";
+  const auto at = from.find(before) + before.size();
+  const auto found = from.substr(at, from.find(' ', at) - at);
+  if (hash && *hash != found)
+    throw_file_error(errc::invalid_argument, tokenize_name, file_of(path),
+                     "another tokenizer, with the hash " + std::string{found},
                      "the one with the hash " + *hash);
-  return stage_of(path, std::move(from), std::move(options));
+  return stage;
 }
 
 map_stage tokenize(const std::string& tokenizer, tokenize_options options) {
-  return tokenize_of_hash(tokenizer, std::nullopt, std::move(options));
+  return token_encoder{tokenizer, std::move(options)}.stage();
 }
 
 map_stage tokenize_content(const std::string& name, const std::string& content,
                            tokenize_options options) {
-  auto from = opened(name, content, options.encoding);
-  return stage_of(name, std::move(from), std::move(options));
+  return token_encoder::of_content(name, content, std::move(options)).stage();
 }
 
 } // namespace leat

@@ -376,7 +376,18 @@ private:
 
   void make_texts() {
     for (const auto& [text, id] : ids_)
-      put_text(id, plain_text(text).value_or(text));
+      put_text(id, is_byte_level_ ? plain_text(text).value_or(text) : with_spaces(text));
+    if (parts_.model.has_bytes && !is_byte_level_)
+      for (std::size_t i = 0; i < num_bytes; ++i)
+        put_text(parts_.model.bytes[i], std::string(1, static_cast<char>(i)));
+  }
+
+  /// The text of a token with spaces as they were.
+  static std::string with_spaces(std::string text) {
+    constexpr std::string_view space = "\u2581";
+    for (auto at = text.find(space); at != std::string::npos; at = text.find(space, at + 1))
+      text.replace(at, space.size(), " ");
+    return text;
   }
 
   /// Numbers tokens as the package does, which does not believe the file's numbers.
