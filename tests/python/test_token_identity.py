@@ -235,3 +235,28 @@ def test_real_files() -> None:
         elif file.suffix == ".json":
             tokenizer = tokenizers.Tokenizer.from_file(str(file))
             check(leat.tokenize(file), lambda text, of=tokenizer: of.encode(text, add_special_tokens=False).ids, SEED)
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "nfc", "llama2"])
+def test_stages_encode_and_decode_single_texts(kind: str) -> None:
+    tokenizer = made(kind)
+    stage = leat.tokenize(tokenizer, add_special_tokens=True)
+    texts = ["", "one two", "a <|end|> b", "Å文\n😀"]
+    wanted = [tokenizer.encode(x).ids for x in texts]
+    assert [x.tolist() for x in stage.encode_batch(texts)] == wanted
+    assert [stage.encode(x).tolist() for x in texts] == wanted
+    plain = leat.tokenize(tokenizer)
+    assert plain.decode(plain.encode("one two 文😀")) == "one two 文😀"
+    assert plain.decode([1 << 30]) == ""
+    with pytest.raises(UnicodeEncodeError):
+        plain.encode("\ud800")
+
+
+def test_a_stage_of_the_package_encodes_and_decodes_alike() -> None:
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    with pytest.warns(UserWarning, match="WordLevel"):
+        stage = leat.tokenize(words)
+    assert stage.encode("a b c").tolist() == [0, 1, 2]
+    assert [x.tolist() for x in stage.encode_batch(["b", ""])] == [[1], []]
+    assert stage.decode([0, 1]) == "a b"

@@ -73,8 +73,8 @@ void sync(const file_descriptor& x, const fs::path& file) {
 void rename_durably(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0)
     throw_errno(stage, to, "a file that can be renamed");
-  const file_descriptor folder{uninterrupted(
-      [&] { return ::open(to.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); })};
+  const auto folder =
+      opened([&] { return ::open(to.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (!folder || ::fsync(folder.get()) != 0)
     throw_errno(stage, to.parent_path(), "a directory that can be stored");
 }
