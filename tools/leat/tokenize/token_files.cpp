@@ -39,8 +39,8 @@ void append_number(std::string& to, T x) {
 }
 
 file_descriptor opened_part(const fs::path& file, std::uint64_t size) {
-  file_descriptor x{
-      uninterrupted([&] { return ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644); })};
+  const auto flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
+  auto x = opened([&] { return ::open(file.c_str(), flags, 0644); });
   if (!x)
     throw_errno(stage, file, "a file that can be written");
   struct ::stat is = {};
