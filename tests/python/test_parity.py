@@ -51,6 +51,7 @@ REASONS = {
     "filter_stage.of_id": "the constructor takes the function",
     "flat_map_stage.children": "the constructor takes it",
     "scan_stage.*": "the constructor takes the functions",
+    "tokenize_options.*": "leat.tokenize takes them by name",
     "token_encoder": "leat.tokenize's stages have its members",
     "token_encoder.*": "leat.tokenize's stages have its members",
     "tokenize_content": "leat.tokenize takes tokenizers that are objects",

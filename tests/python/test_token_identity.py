@@ -9,6 +9,7 @@ import base64
 import json
 import os
 import random
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -132,6 +133,8 @@ def with_bytes(made: Any) -> Any:
     """The same with a token for each byte, for characters that have none."""
     file = json.loads(made.to_str())
     known = file["model"]["vocab"]
+    for token in file["added_tokens"]:
+        token["id"] += 0 if token["content"] in known else 256
     for byte in range(256):
         known[f"<0x{byte:02X}>"] = len(known)
     file["model"]["byte_fallback"] = True
@@ -160,7 +163,7 @@ def made(kind: str) -> Any:
         ),
         "nfc": lambda: trained(split(LLAMA3.replace("{1,3}", "")), normal.NFC()),
         "nfkc": lambda: trained(split(GPT2), normal.NFKC()),
-        "small letters": lambda: trained(split(GPT2), normal.Sequence([normal.NFKD(), normal.Lowercase(), normal.NFD()])),
+        "small letters": lambda: trained(split(GPT2), normal.Sequence([normal.Lowercase(), normal.NFKD(), normal.NFD()])),
         "llama2": lambda: with_bytes(trained(None, normal.Replace(" ", "▁"), True, unk_token="<unk>", fuse_unk=True)),
         "gemma": lambda: with_bytes(trained(of.Split(" ", "merged_with_previous"), normal.Replace(" ", "▁"), True)),
         "words": lambda: trained(
@@ -187,6 +190,41 @@ def test_tokens_are_those_of_tokenizers(kind: str) -> None:
             return tokenizer.encode(text, add_special_tokens=special).ids
 
         check(stage, wanted, SEED)
+
+
+def showing_parts(pre: Any, normalizer: Any = None) -> Any:
+    """Each byte is a token with each of these characters beside it, unless a part ends between them."""
+    others = iter(range(256, 512))
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    letters = [chr(x if x in plain else next(others)) for x in range(256)]
+    pairs = [pair for x in letters for y in "ab1Ġ" for pair in ((y, x), (x, y))]
+    vocabulary = {text: i for i, text in enumerate([*letters, *dict.fromkeys(a + b for a, b in pairs)])}
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, list(dict.fromkeys(pairs))))
+    made.pre_tokenizer = pre
+    if normalizer is not None:
+        made.normalizer = normalizer
+    return made
+
+
+@pytest.mark.parametrize("kind", ["o200k", "gpt2", "words", "nfkc", "small letters", "nfd"])
+def test_each_character_has_its_tokens(kind: str) -> None:
+    """In several places: one wrong place in a table of Unicode's is found."""
+    of, normal = tokenizers.pre_tokenizers, tokenizers.normalizers
+    bytes_after = of.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer = {
+        "o200k": lambda: showing_parts(split(cased(f"{SUFFIX}?", "{1,3}"))),
+        "gpt2": lambda: showing_parts(split(GPT2)),
+        "words": lambda: showing_parts(of.Sequence([of.Whitespace(), of.Punctuation("contiguous"), of.Digits(), bytes_after])),
+        "nfkc": lambda: showing_parts(split(GPT2), normal.NFKC()),
+        "small letters": lambda: showing_parts(split(GPT2), normal.Lowercase()),
+        "nfd": lambda: showing_parts(split(GPT2), normal.NFD()),
+    }[kind]()
+    points = [x for x in range(0x110000) if unicodedata.category(chr(x)) not in ("Cs", "Cn", "Co") or x % 97 == 0]
+    characters = [chr(x) for x in points if not 0xD800 <= x < 0xE000]
+    texts = ["".join(f"a{c}b {c}1{c}B\n" for c in characters[i : i + 60]) for i in range(0, len(characters), 60)]
+    found = leat.tokenize(tokenizer).encode_batch(texts)
+    wanted = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+    assert not [ascii(text) for text, a, b in zip(texts, found, wanted, strict=True) if a.tolist() != b.ids][:3]
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "metaspace"])

@@ -94,6 +94,30 @@ code_points word_points() {
          | of_category("Pc") | more;
 }
 
+code_points punctuation_of_package() {
+  const code_points ascii{{{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}}};
+  const code_points no_longer{{{0x166d, 0x166d}, {0x111c9, 0x111c9}}};
+  const code_points later{{{0x61d, 0x61d},
+                           {0x9fd, 0xa76},
+                           {0xc77, 0xc84},
+                           {0x1b4e, 0x1b4f},
+                           {0x1b7d, 0x1b7f},
+                           {0x2e43, 0x2e5d},
+                           {0x10d6e, 0x10f89},
+                           {0x113d4, 0x1145d},
+                           {0x11660, 0x116b9},
+                           {0x1183b, 0x11fff},
+                           {0x12ff1, 0x12ff2},
+                           {0x16d6d, 0x16fe2},
+                           {0x1e5ff, 0x1e95f}}};
+  return (of_category("P") & later.inverted()) | ascii | no_longer;
+}
+
+code_points numbers_of_package() {
+  const code_points later{{{0x11de0, 0x11de9}, {0x16ff4, 0x16ff6}}};
+  return of_category("N") | later;
+}
+
 void append_utf8(std::string& to, char32_t x) {
   const auto add = [&](char32_t byte) {
     to += static_cast<char>(static_cast<unsigned char>(byte));

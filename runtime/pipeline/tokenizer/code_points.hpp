@@ -44,6 +44,11 @@ code_points white_space_points();
 /// What `\w` means to Rust's regular expressions: letters, marks, decimal numbers, and more.
 code_points word_points();
 
+/// What the package tokenizers takes for punctuation: ASCII's, and that of Unicode 8.0.0.
+code_points punctuation_of_package();
+/// What it takes for digits: numbers of Unicode 17.0.0.
+code_points numbers_of_package();
+
 /// The character that a text of valid UTF-8, not empty, begins with.
 struct decoded_character {
   char32_t code_point;

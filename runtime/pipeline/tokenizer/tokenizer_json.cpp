@@ -183,10 +183,10 @@ private:
       metaspace(x);
     } else if (type == "Digits") {
       const bool single = x.at("individual_digits").flag_or(false);
-      split(pattern_of_set(of_category("N"), false),
+      split(pattern_of_set(numbers_of_package(), false),
             single ? split_rule::isolated : split_rule::contiguous);
     } else if (type == "Punctuation") {
-      split(pattern_of_set(punctuation(), false), rule_in(x.at("behavior")));
+      split(pattern_of_set(punctuation_of_package(), false), rule_in(x.at("behavior")));
     } else if (type == "Whitespace") {
       split(parse_split_pattern(R"(\w+|[^\w\s]+)", pattern_syntax::rust), split_rule::removed,
             true);
@@ -194,14 +194,10 @@ private:
       split(pattern_of_set(white_space_points(), false), split_rule::removed);
     } else if (type == "BertPreTokenizer") {
       split(pattern_of_set(white_space_points(), false), split_rule::removed);
-      split(pattern_of_set(punctuation(), false), split_rule::isolated);
+      split(pattern_of_set(punctuation_of_package(), false), split_rule::isolated);
     } else {
       unsupported("the pre-tokenizer " + excerpt(type));
     }
-  }
-
-  static code_points punctuation() {
-    return of_category("P") | code_points{{{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}}};
   }
 
   void byte_level(const file_part& x) {
