@@ -49,7 +49,7 @@ def documents_in(out: Path, dtype: type) -> list[list[int]]:
     reference = leat.megatron(str(out / "tokens")).batch(100, end="mask")
     found = [row.tolist() for batch in leat.Loader(reference, workers=0) for row in batch["tokens"]]
     assert np.fromfile(out / "tokens.bin", dtype).size == sum(map(len, found))
-    return found[: leat.megatron(str(out / "tokens")).size]
+    return found[: leat.megatron(str(out / "tokens")).size()]
 
 
 def content_of(out: Path) -> dict[str, bytes]:
