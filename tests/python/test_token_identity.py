@@ -133,10 +133,12 @@ def with_bytes(made: Any) -> Any:
     """The same with a token for each byte, for characters that have none."""
     file = json.loads(made.to_str())
     known = file["model"]["vocab"]
-    for token in file["added_tokens"]:
-        token["id"] += 0 if token["content"] in known else 256
+    trained_tokens = len(known)
+    added = [token for token in file["added_tokens"] if token["content"] not in known]
     for byte in range(256):
-        known[f"<0x{byte:02X}>"] = len(known)
+        known.setdefault(f"<0x{byte:02X}>", len(known))
+    for token in added:
+        token["id"] += len(known) - trained_tokens
     file["model"]["byte_fallback"] = True
     return tokenizers.Tokenizer.from_str(json.dumps(file))
 
