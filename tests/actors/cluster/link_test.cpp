@@ -414,6 +414,18 @@ TEST_CASE("link: a peer that says more than a coordinator can hear is cut off") 
   CHECK_FALSE(is_cut(link_role::observer, frame_kind::look, {}, 60));
 }
 
+TEST_CASE("link: a peer that waits for answers may say more than a coordinator hears at once") {
+  linked_lead x;
+  auto link = x.raw();
+  link.send(frame_kind::join, 0, encode(cluster_hello{.host_name = "a"}), within(soon));
+  for (std::uint64_t i = 0; i < 1500; ++i) {
+    link.send(frame_kind::beat, 0, beat_bytes(i), within(soon));
+    const auto word =
+        decode_message<cluster_word>(link.receive(rules_to(link_role::rank), within(soon)).body());
+    REQUIRE(word->echo == i);
+  }
+}
+
 TEST_CASE("link: begins and ends take no time and no descriptors, whatever is unsent or unread") {
   { const linked_lead warm; }
   std::this_thread::sleep_for(100ms);

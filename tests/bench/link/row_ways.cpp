@@ -37,7 +37,7 @@ made_row make_row(std::size_t size, std::uint64_t number) {
 }
 
 /// What came, from the thread that received it to the one that takes it. Neither wakes the other
-/// more often than it has to: that would be the most of what small rows cost.
+/// more often than it has to: that would be most of what small rows cost.
 class row_queue {
 public:
   void push(made_row x) {
