@@ -7,13 +7,10 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <new>
 
 namespace leat::test {
 
 namespace {
-
-constexpr std::align_val_t alignment{512};
 
 constexpr std::array<const char*, num_fake_calls> call_names = {
     "pin",       "unpin", "allocate", "release",   "make_stream", "end_stream", "make_event",
@@ -38,10 +35,6 @@ bool have_all(const Map& held, const std::vector<std::uint64_t>& ids) {
 }
 
 } // namespace
-
-void fake_device::free_aligned::operator()(std::byte* x) const noexcept {
-  ::operator delete(x, alignment);
-}
 
 fake_device::fake_device(std::uint64_t seed, fake_order order, int number)
     : number_(number), random_(seed), order_(order),
@@ -121,10 +114,8 @@ std::byte* fake_device::allocate(std::size_t bytes) {
                                      .needed = std::to_string(bytes) + " bytes"});
   if (bytes == 0)
     refuse("memory of 0 bytes");
-  memory x{next_id_++, bytes, {}};
-  x.owner.reset(static_cast<std::byte*>(::operator new(bytes, alignment)));
-  auto* const at = x.owner.get();
-  std::memset(at, 0xA5, bytes);
+  memory x{next_id_++, bytes, unset_memory{bytes}};
+  auto* const at = x.owner.data();
   memory_[at] = std::move(x);
   counts_.device_bytes += bytes;
   return at;

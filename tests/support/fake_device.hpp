@@ -4,6 +4,7 @@
 #include "runtime/device/device_calls.hpp"
 #include "runtime/device/device_jpegs.hpp"
 #include "runtime/device/device_kernels.hpp"
+#include "tests/support/unset_memory.hpp"
 
 #include <array>
 #include <cstddef>
@@ -169,13 +170,10 @@ private:
     bool is_trainers = false;
     bool is_ended = false;
   };
-  struct free_aligned {
-    void operator()(std::byte* x) const noexcept;
-  };
   struct memory {
     std::uint64_t id = 0;
     std::size_t bytes = 0;
-    std::unique_ptr<std::byte, free_aligned> owner = {};
+    unset_memory owner = {};
   };
   struct pages {
     std::uint64_t id = 0;
