@@ -15,13 +15,15 @@ constexpr std::size_t page = 4096;
 
 } // namespace
 
-huge_buffer::huge_buffer(std::size_t bytes, std::shared_ptr<std::pmr::memory_resource> from)
+huge_buffer::huge_buffer(std::size_t bytes, std::shared_ptr<std::pmr::memory_resource> from,
+                         content at_first)
     : size_(bytes), from_(std::move(from)) {
   if (bytes == 0)
     return;
   if (from_) {
     data_ = static_cast<std::byte*>(from_->allocate(bytes, page));
-    std::memset(data_, 0, bytes);
+    if (at_first == content::zeros)
+      std::memset(data_, 0, bytes);
     return;
   }
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -9,11 +9,12 @@
 namespace leat {
 
 late_group::late_group(const device_decoding& job)
-    : job_(job), staging_(job.staging, job.host), copied_(job.calls, job.staging),
-      scratch_(job.calls, job.scratch),
+    : job_(job), staging_(job.staging, job.host, huge_buffer::content::any),
+      copied_(job.calls, job.staging), scratch_(job.calls, job.scratch),
       images_({staging_.data(), staging_.size()}, job.scratch,
               job.by == decoded_by::nvjpeg ? planes_by::others : planes_by::kernels),
-      told_(device_decoding::most_images * sizeof(std::uint32_t), job.host),
+      told_(device_decoding::most_images * sizeof(std::uint32_t), job.host,
+            huge_buffer::content::any),
       done_(job.calls->make_event()) {}
 
 late_group::~late_group() {
