@@ -1,6 +1,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/device_photographs.hpp"
+#include "tests/support/drawn.hpp"
 #include "tests/support/places.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/testing.hpp>
@@ -8,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <deque>
 #include <exception>
@@ -27,10 +30,15 @@ namespace {
 [[maybe_unused]] const int has_kernels =
     ::setenv("LEAT_CUDA_MODULE", (std::string{fake_cuda_dir} + "/libleat_cuda.so").c_str(), 1);
 
+bool is_run(std::uint64_t number) {
+  return !sanitized || is_drawn(number);
+}
+
 } // namespace
 
 TEST_CASE("device_decoding: batches are those of the processors, for every policy and number of "
           "workers") {
+  std::uint64_t number = 0;
   for (const auto policy : {bad_sample_policy::mask, bad_sample_policy::substitute}) {
     loader here{images(), decoding_options("none", 2, policy)};
     const auto expected = batches_of(here);
@@ -39,6 +47,8 @@ TEST_CASE("device_decoding: batches are those of the processors, for every polic
     CHECK(std::count_if(expected.begin(), expected.end(), is_bad) >= 6);
     for (const std::size_t workers : {0, 1, 3})
       for (const auto* decoder : {"device", "cpu"}) {
+        if (!is_run(number++))
+          continue;
         CAPTURE(workers, decoder, policy == bad_sample_policy::mask);
         loader there{images(), decoding_options(decoder, workers, policy)};
         CHECK(batches_of(there) == expected);
@@ -59,6 +69,8 @@ TEST_CASE("device_decoding: batches are those of the processors, for every polic
 TEST_CASE("device_decoding: a bad row that others follow is made again where it disturbs none") {
   for (const auto policy : {bad_sample_policy::mask, bad_sample_policy::substitute})
     for (const std::size_t workers : {0, 1, 2}) {
+      if (!is_run(workers))
+        continue;
       CAPTURE(workers, policy == bad_sample_policy::mask);
       const auto data = images({.in_order = true});
       loader here{data, decoding_options("none", 0, policy)};
@@ -68,8 +80,11 @@ TEST_CASE("device_decoding: a bad row that others follow is made again where it 
 }
 
 TEST_CASE("device_decoding: every type and layout of pixels, with hashes of what is there") {
+  std::uint64_t number = 0;
   for (const auto type : {dtype::u8, dtype::f16, dtype::bf16, dtype::f32})
     for (const auto layout : {image_layout::nchw, image_layout::nhwc}) {
+      if (!is_run(number++))
+        continue;
       CAPTURE(to_string(type), layout == image_layout::nchw);
       const auto data = images({.image = {.size = 40, .type = type, .layout = layout}});
       auto with_hashes = decoding_options("none", 2);
@@ -165,9 +180,12 @@ TEST_CASE("device_decoding: whatever later maps do with an image, a bad one is b
                                                      {reads_some},
                                                      {fails_for_some},
                                                      {fails_for_some, catches}};
+  std::uint64_t number = 0;
   for (const auto policy : {bad_sample_policy::mask, bad_sample_policy::substitute})
     for (std::size_t i = 0; i < cases.size(); ++i)
       for (const std::size_t workers : {0, 2}) {
+        if (!is_run(number++))
+          continue;
         CAPTURE(i, workers, policy == bad_sample_policy::mask);
         const auto data = images({.more = cases[i]});
         loader here{data, decoding_options("none", workers, policy)};
@@ -181,6 +199,8 @@ TEST_CASE("device_decoding: a loader without workers may go on, begin anew or en
   loader here{images(), decoding_options("none", 0)};
   const auto expected = batches_of(here);
   for (std::size_t calls = 0; calls < 24; ++calls) {
+    if (!is_run(calls / 3))
+      continue;
     CAPTURE(calls);
     auto with_hashes = decoding_options("device", 0);
     with_hashes.hash_pixels = true; // the device writes to the host's memory, too

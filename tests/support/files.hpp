@@ -2,16 +2,18 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace leat::test {
 
 inline std::string content_of(const std::string& file) {
-  std::ifstream in{file, std::ios::binary};
-  return {std::istreambuf_iterator<char>{in}, {}};
+  std::ostringstream all;
+  all << std::ifstream{file, std::ios::binary}.rdbuf();
+  return std::move(all).str();
 }
 
 /// Over what is there: file systems that tell their disk of each block that a truncation frees take
