@@ -20,6 +20,11 @@ public:
 
 using payload_ptr = std::shared_ptr<const payload>;
 
+/// Owners of payloads: edges by their numbers, and sources, for content that they cannot read again
+/// and for what lies around content that they can.
+inline constexpr std::uint32_t payload_of_source = ~std::uint32_t{0};
+inline constexpr std::uint32_t payload_around = payload_of_source - 1;
+
 /// What ordered code handles in place of a sample: which records it is made from, and what each
 /// operator decided on its way. A row of numbers and short texts, outermost operator first, that
 /// only the operators themselves can read. Small: this is what buffers and snapshots hold.
@@ -61,6 +66,13 @@ public:
   /// Drops what lies around the content of sources that can read it again.
   void drop_surroundings();
   bool has_payloads() const noexcept { return !payloads_.empty(); }
+  /// Calls `visit(begin, end, content)` for the content of sources that cannot read it again.
+  template <class Visit>
+  void visit_content(Visit visit) const {
+    for (const auto& x : payloads_)
+      if (x.owner == payload_of_source)
+        visit(x.begin, x.end, x.content);
+  }
 
   void clear() noexcept {
     bytes_.clear();
@@ -101,11 +113,6 @@ private:
   std::vector<attached> payloads_;
   record_uses uses_;
 };
-
-/// Owners of payloads: edges by their numbers, and sources, for content that they cannot read again
-/// and for what lies around content that they can.
-inline constexpr std::uint32_t payload_of_source = ~std::uint32_t{0};
-inline constexpr std::uint32_t payload_around = payload_of_source - 1;
 
 /// Throws `errc::bad_snapshot`: for an item or a state that the pipeline cannot have written.
 [[noreturn]] void refuse_state(std::string got, std::string needed);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/value_bytes.hpp"
 #include "runtime/sample/batch_layout.hpp"
 #include "runtime/sample/item.hpp"
 
@@ -22,6 +23,11 @@ public:
 
   /// Sets the fields in an empty sample. Throws `bad_sample` for a bad one.
   void copy_to(sample& into) const;
+
+  /// For another process.
+  void write(value_writer& to) const;
+  /// Throws `torn_value` for anything that `write` would not write.
+  static std::shared_ptr<const stored_sample> read(value_reader& from);
 
 private:
   struct field {
