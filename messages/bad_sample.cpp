@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::array<std::string_view, num_causes> cause_names{
     "truncated",   "corrupt",   "empty",          "missing_field",
-    "unsupported", "too_large", "function_error", "wrong_shape",
+    "unsupported", "too_large", "function_error", "wrong_shape", "killed",
 };
 
 } // namespace

@@ -29,9 +29,11 @@ enum class cause : std::uint8_t {
   function_error = 6,
   /// A field has another type or shape than in the batch.
   wrong_shape = 7,
+  /// Ended the process that made it, twice, alone: a function in a process of its own crashed.
+  killed = 8,
 };
 
-inline constexpr std::size_t num_causes = 8;
+inline constexpr std::size_t num_causes = 9;
 
 LEAT_API std::string_view to_string(cause x) noexcept;
 

@@ -46,7 +46,8 @@ class WrongField(Error, KeyError):
 class BadSample(Exception):
     """Raised by a function of a pipeline to call its sample bad, with a cause.
 
-    `cause`: "truncated", "corrupt", "empty", "missing_field", "unsupported", "too_large", "function_error" or "wrong_shape".
+    `cause`: "truncated", "corrupt", "empty", "missing_field", "unsupported", "too_large", "function_error", "wrong_shape" or
+    "killed".
     """
 
     def __init__(self, cause: str, text: str) -> None:

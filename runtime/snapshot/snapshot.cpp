@@ -13,7 +13,7 @@ namespace leat {
 
 namespace {
 
-constexpr std::uint32_t current_version = 3;
+constexpr std::uint32_t current_version = 4;
 constexpr std::uint32_t oldest_version = 3;
 // Magic, version and length are hashed together with the message, and nothing follows the message.
 constexpr std::size_t length_at = 12;
@@ -33,6 +33,12 @@ void put_number(std::string& to, std::size_t offset, T x) {
   std::memcpy(to.data() + offset, &x, sizeof(x));
 }
 
+/// The lowest version that has all that is in a snapshot, so that as many readers as possible
+/// understand it: 4 has the cause `killed`.
+std::uint32_t version_for(const snapshot& x) noexcept {
+  return x.sums.bad[static_cast<std::size_t>(cause::killed)] > 0 ? current_version : oldest_version;
+}
+
 /// The message within a frame that is whole.
 std::string_view unframe(std::string_view bytes, const std::string& name) {
   if (bytes.size() < message_at)
@@ -46,7 +52,8 @@ std::string_view unframe(std::string_view bytes, const std::string& name) {
     refuse_snapshot(name,
                     "version " + std::to_string(version)
                         + (version < oldest_version ? ", of an earlier leat" : ", of a later leat"),
-                    "version " + std::to_string(current_version) + ", or the leat that wrote it");
+                    "version " + std::to_string(oldest_version) + " to "
+                        + std::to_string(current_version) + ", or the leat that wrote it");
   const auto message = bytes.substr(message_at);
   const auto length = little_endian_at<std::uint32_t>(bytes, length_at);
   if (length != message.size() || bytes.size() > max_snapshot_bytes)
@@ -82,7 +89,7 @@ std::string snapshot_encoder::operator()(const snapshot& x, const lane_states& l
   std::string bytes;
   bytes.reserve(message_at + pipeline_.size());
   bytes = snapshot_magic;
-  append_little_endian(bytes, current_version);
+  append_little_endian(bytes, version_for(x));
   bytes.resize(message_at);
   bytes += pipeline_;
   append_state(x, lanes, bytes);

@@ -168,7 +168,7 @@ LEAT_PYTHON_ENUMERATORS(dispatch_policy, "typing.Literal['on_demand', 'round_rob
 LEAT_PYTHON_ENUMERATORS(bad_sample_policy, "typing.Literal['fail', 'substitute', 'mask']", "fail",
                         "substitute", "mask");
 LEAT_PYTHON_ENUMERATORS(cause, "str", "truncated", "corrupt", "empty", "missing_field",
-                        "unsupported", "too_large", "function_error", "wrong_shape");
+                        "unsupported", "too_large", "function_error", "wrong_shape", "killed");
 
 #undef LEAT_PYTHON_ENUMERATORS
 

@@ -397,6 +397,17 @@ TEST_CASE("every snapshot that is cut short or has bytes after it is refused") {
   CHECK(decode_refusal(good + '\0').code() == errc::bad_snapshot);
 }
 
+TEST_CASE("a snapshot has version 4 if a sample was killed, and otherwise 3, and both are read") {
+  constexpr std::size_t version_at = 8;
+  auto x = typical();
+  CHECK(encode(x).at(version_at) == 3);
+  x.sums.bad[static_cast<std::size_t>(cause::killed)] = 2;
+  const auto bytes = encode(x);
+  CHECK(bytes.at(version_at) == 4);
+  CHECK(decode(bytes, "a-file").sums.bad == x.sums.bad);
+  CHECK(encode(decode(bytes, "a-file")) == bytes);
+}
+
 TEST_CASE("a refused snapshot says which file, what it is and what is needed") {
   CHECK(std::string{decode_refusal("leat").what()}
         == "bad snapshot: snapshot, file a-file, got 4 bytes, needed at least 32, the "
@@ -408,9 +419,9 @@ TEST_CASE("a refused snapshot says which file, what it is and what is needed") {
     bytes.at(at) = static_cast<char>(byte);
     return std::string{decode_refusal(bytes).what()};
   };
-  CHECK(has(refused(8, 4), "got version 4, of a later leat, needed version 3"));
+  CHECK(has(refused(8, 5), "got version 5, of a later leat, needed version 3 to 4"));
   for (const int version : {0, 1, 2}) // none, and those without what cannot be done without
-    CHECK(has(refused(8, version), ", of an earlier leat, needed version 3"));
+    CHECK(has(refused(8, version), ", of an earlier leat, needed version 3 to 4"));
   CHECK(has(refused(15, 0x7f),
             "got " + std::to_string(good.size() - 32) + " bytes after the header"));
   CHECK(has(refused(good.size() - 1, good.back() + 1), "got checksum"));
@@ -787,7 +798,7 @@ TEST_CASE("parts add up, in any order") {
         == hash128{std::uint64_t(0) - 15, 14}); // 5 (2^64 - 1) - 10 = 4 * 2^64 + 2^64 - 15
   CHECK(sum.sums.epoch_digest == hash128{15, 20});
   CHECK(sum.sums.samples == 60);
-  CHECK(sum.sums.bad == bad_counts{5, 0, 10, 0, 0, 0, 0, 15});
+  CHECK(sum.sums.bad == bad_counts{5, 0, 10, 0, 0, 0, 0, 15, 0});
   CHECK_FALSE(sum.sums.partial);
   CHECK(sum.step == 1200);
   CHECK(sum.world_size == 5);
