@@ -5,8 +5,6 @@ import io
 import os
 import pickle
 import signal
-import socket
-import subprocess
 import sys
 from collections.abc import Callable
 from multiprocessing import process, spawn, util
@@ -16,7 +14,7 @@ from typing import Any
 from leat import _leat
 from leat.errors import InvalidArgument, one_line
 
-_START = "import sys; sys.path[:] = {path!r}; from leat.processes import serve; serve({ends!r}, {parent})"
+_START = "import sys; sys.path[:] = {path!r}; from leat.processes import serve; serve({parent})"
 _is_serving = False
 
 
@@ -28,46 +26,17 @@ class Recipe:
         for x in arguments:
             check_name(x, "processes= for")
 
-    def begin(self) -> "tuple[Process, int, int, int]":
-        """Starts a process; returns it, this end of its socket, and the files of requests and replies."""
+    def start(self) -> tuple[list[bytes], bytes]:
+        """The command of a new process, and what it reads from the file of its content."""
         if _is_serving:
             raise InvalidArgument(
                 "processes= within a process that leat began: the program's main module is imported there, so what it does "
                 'belongs under `if __name__ == "__main__":`'
             )
-        content = pickled_by_name((_main_module(), pickled_by_name(self._content)))
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        files: list[int] = []
-        try:
-            files += [os.memfd_create("leat requests"), os.memfd_create("leat replies")]
-            _write(files[1], content)
-            begun = Process([theirs.fileno(), *files])
-        except BaseException:
-            for x in files:
-                os.close(x)
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-        return begun, ours.detach(), files[0], files[1]
-
-
-class Process(subprocess.Popen[bytes]):
-    """A process that serves calls."""
-
-    def __init__(self, ends: list[int]) -> None:
         flags = util._args_from_interpreter_flags()  # type: ignore[attr-defined]
-        start = _START.format(path=sys.path, ends=ends, parent=os.getpid())
-        super().__init__([os.fsdecode(spawn.get_executable()), *flags, "-c", start], stdin=subprocess.DEVNULL, pass_fds=ends)
-
-
-def end(x: Process) -> tuple[str, bool]:
-    """Kills a process that is not needed any more. Returns how it ended, and whether by SIGKILL."""
-    x.kill()
-    code = x.wait()
-    if code >= 0:
-        return f"exit code {code}", False
-    return f"signal {-code} ({signal.strsignal(-code)})", code == -signal.SIGKILL
+        start = _START.format(path=sys.path, parent=os.getpid())
+        content = pickled_by_name((_main_module(), pickled_by_name(self._content)))
+        return [os.fsencode(x) for x in (spawn.get_executable(), *flags, "-c", start)], content
 
 
 def reader_of(source: Any) -> Callable[..., Any]:
@@ -76,17 +45,18 @@ def reader_of(source: Any) -> Callable[..., Any]:
     return read
 
 
-def serve(ends: list[int], parent: int) -> None:
+def serve(parent: int) -> None:
     """The main function of such a process."""
     global _is_serving
+    _leat._end_with_parent(parent)  # type: ignore[attr-defined]
     _is_serving = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is handled by the program
     made, refusal = None, ""
     try:
-        made = _make(ends[2])
+        made = _make(_leat._child_content)  # type: ignore[attr-defined]
     except BaseException as problem:
         refusal = one_line(problem, problem.__traceback__)
-    _leat._serve_calls(*ends, parent, made, refusal)  # type: ignore[attr-defined]
+    _leat._serve_functions(made, refusal)  # type: ignore[attr-defined]
     flush()
     os._exit(0)
 
@@ -181,9 +151,3 @@ def check_name(x: Any, what: str) -> None:
             f"{what} {x.__qualname__}, which was written in an interactive session: other processes cannot import it, "
             "so put it into a module"
         )
-
-
-def _write(file: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.pwrite(file, left, len(data) - len(left)) :]

@@ -10,20 +10,12 @@
 #include "python/module/convert/values.hpp"
 
 #include <cstring>
-#include <map>
 #include <string>
 #include <vector>
 
 namespace leat::python {
 
 namespace {
-
-std::map<const sample*, std::string> given_ids;
-
-std::string id_of(const sample& x) {
-  const auto found = given_ids.find(&x);
-  return found != given_ids.end() ? found->second : x.id();
-}
 
 [[noreturn]] void refuse_kept(const char* what) {
   refuse_argument(what, "a use after the function to which it was given had returned",
@@ -141,10 +133,6 @@ void sample_lender::abandon() noexcept {
   }
 }
 
-void give_id(const sample& x, const std::string& id) {
-  given_ids[&x] = id;
-}
-
 nb::dict fields_of(const sample& x) {
   nb::dict result;
   for (const auto& name : x.fields()) {
@@ -160,7 +148,7 @@ void bind_sample(nb::module_& m) {
                    "One training example on its way through a worker: named fields. Lent to a "
                    "function while it runs; so are the arrays over its memory.")
       .def_prop_ro(
-          "id", [](const self& x) { return id_of(x.get()); }, "Id of the record, as logs show it.")
+          "id", [](const self& x) { return x.get().id(); }, "Id of the record, as logs show it.")
       .def_prop_ro(
           "cancelled", [](const self& x) { return x.get().cancelled(); },
           "True once the loader is being destroyed: a long function should return.")
@@ -267,7 +255,7 @@ void bind_sample(nb::module_& m) {
       .def("__repr__", [](const self& x) {
         if (!x.at)
           return std::string{"<leat.Sample that was given back>"};
-        return "<leat.Sample " + id_of(*x.at) + ": " + listed(x.at->fields()) + ">";
+        return "<leat.Sample " + x.at->id() + ": " + listed(x.at->fields()) + ">";
       });
 
   using place = lent_context;

@@ -62,10 +62,6 @@ private:
   lent_context* lent_context_ = nullptr;
 };
 
-/// Gives a sample that came from another process the id that it has there. For the only thread of a
-/// process that serves calls.
-void give_id(const sample& x, const std::string& id);
-
 /// All fields of a sample as a dict; arrays are copies.
 nb::dict fields_of(const sample& x);
 

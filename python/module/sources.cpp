@@ -5,7 +5,7 @@
 #include "python/module/convert/casters.hpp"
 #include "python/module/convert/values.hpp"
 #include "python/module/module.hpp"
-#include "python/module/processes/process_functions.hpp"
+#include "python/module/processes/process_pool.hpp"
 #include "python/module/sample.hpp"
 #include "python/module/stages.hpp"
 #include "python/module/without_gil.hpp"

@@ -7,7 +7,7 @@
 #include "python/module/convert/bytes.hpp"
 #include "python/module/convert/values.hpp"
 #include "python/module/errors.hpp"
-#include "python/module/processes/process_functions.hpp"
+#include "python/module/processes/process_pool.hpp"
 #include "python/module/results.hpp"
 #include "python/module/sample.hpp"
 

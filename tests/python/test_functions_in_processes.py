@@ -195,6 +195,7 @@ def test_a_sample_that_kills_its_process_is_bad(function: Any, text: str, tmp_pa
     found = content(data, workers=1, bad_samples="mask", bad_sample_log=str(log))
     assert [i for x in found for i, ok in zip(range(40), x["valid"], strict=False) if not ok] == [9]
     assert text in log.read_text()
+    assert '"cause":"killed"' in log.read_text().replace(" ", "")
 
 
 def test_a_sample_whose_process_is_killed_is_not_bad() -> None:
@@ -424,19 +425,6 @@ if __name__ == "__main__":
         child.interrupt()
         assert child.line() == "interrupted"
         ends_well(child, pipes)
-
-
-def test_ctrl_c_while_a_process_is_ended_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    end = leat.processes.end
-
-    def interrupted_end(x: Any) -> tuple[str, bool]:
-        end(x)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(leat.processes, "end", interrupted_end)
-    data = leat.count(40).map("say@1", jobs.say, processes=1).batch(10)
-    with pytest.raises(KeyboardInterrupt), leat.Loader(data, workers=0) as loader:
-        loader.next()
 
 
 def test_a_fork_leaves_the_parents_processes_alone() -> None:

@@ -17,6 +17,7 @@ const char* place_or(const char* variable, const char* otherwise) {
 const char* const photos_dir = place_or("LEAT_TEST_PHOTOS", LEAT_PHOTOS);
 const char* const source_dir = LEAT_SOURCE_DIR;
 const char* const leat_command = LEAT_COMMAND;
+const char* const child_program = LEAT_CHILD_PROGRAM;
 const char* const failing_calls = LEAT_FAILING_CALLS;
 const char* const fake_cuda_dir = LEAT_FAKE_CUDA_DIR;
 

@@ -12,6 +12,8 @@ extern const char* const photos_dir;
 extern const char* const source_dir;
 /// The command `leat`.
 extern const char* const leat_command;
+/// The program of tests/support/child_program.cpp.
+extern const char* const child_program;
 /// The library of tests/shim; empty in builds with sanitizers, which must be the first library.
 extern const char* const failing_calls;
 /// A folder with a driver for CUDA that needs no GPU (tests/shim/fake_cuda.cpp), for

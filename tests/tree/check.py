@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # Each folder includes only itself and those above it; what lies below one of these belongs to it.
 FOLDERS = [
-    "messages", "runtime/base", "runtime/device", "runtime/storage", "runtime/network", "runtime/sample", "runtime/image", "runtime/pipeline", "runtime/sources",
+    "messages", "runtime/base", "runtime/device", "runtime/storage", "runtime/network", "runtime/sample", "runtime/image", "runtime/pipeline", "runtime/children", "runtime/sources",
     "runtime/order", "runtime/rows", "runtime/snapshot", "runtime/job", "runtime/cluster", "actors", "tools/made_data", "tools/leat",
     "python/module", "demos",
 ]  # fmt: skip
@@ -28,6 +28,7 @@ PUBLIC = {
     "runtime/sample": "field padded sample source stored_source",
     "runtime/image": "decode_options decode_times image_decoder resize_plan tensor_form transforms",
     "runtime/pipeline": "function_types functions image mix_counts once pipeline pipeline_facts sources streams tables",
+    "runtime/children": "child_functions",
     "runtime/sources": "row_index",
     "runtime/rows": "bare_loop dispatch_policy graph order",
     "runtime/network": "certificates",

@@ -1,18 +1,18 @@
-#include "python/module/processes/shared_memory.hpp"
+#include "runtime/children/shared_memory.hpp"
 
 #include "runtime/base/error_in_flight.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <string>
 #include <system_error>
-#include <utility>
 
-namespace leat::python {
+namespace leat {
 
 namespace {
 
@@ -27,25 +27,21 @@ constexpr std::size_t smallest = std::size_t{1} << 16;
 
 } // namespace
 
-descriptor::~descriptor() {
-  if (number_ >= 0)
-    ::close(number_);
-}
-
-descriptor::descriptor(descriptor&& x) noexcept : number_(std::exchange(x.number_, -1)) {}
-
-descriptor& descriptor::operator=(descriptor&& x) noexcept {
-  std::swap(number_, x.number_);
-  return *this;
+file_descriptor shared_memory::make_file(const char* name) {
+  auto file = opened([&] { return ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING); });
+  // Bytes that a damaged process took away would be a SIGBUS here.
+  if (!file || ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK) < 0)
+    refuse(0, errno);
+  return file;
 }
 
 shared_memory::~shared_memory() {
   unmap();
 }
 
-void shared_memory::reserve(std::size_t size) {
+std::span<std::byte> shared_memory::reserve(std::size_t size) {
   if (size <= size_)
-    return;
+    return bytes();
   const auto larger = std::max({size, 2 * size_, smallest});
   // Allocates now, so that a lack of memory is an error here and not a SIGBUS at a later write.
   int reason = 0;
@@ -55,11 +51,16 @@ void shared_memory::reserve(std::size_t size) {
   if (reason != 0)
     refuse(larger, reason);
   map(larger);
+  return bytes();
 }
 
 void shared_memory::follow(std::size_t size) {
-  if (size > size_)
-    map(size);
+  if (size <= size_)
+    return;
+  struct ::stat found {};
+  if (::fstat(file_.get(), &found) != 0 || static_cast<std::size_t>(found.st_size) < size)
+    throw torn_value("shared memory that is smaller than its process says");
+  map(size);
 }
 
 void shared_memory::map(std::size_t size) {
@@ -78,4 +79,4 @@ void shared_memory::unmap() noexcept {
   size_ = 0;
 }
 
-} // namespace leat::python
+} // namespace leat

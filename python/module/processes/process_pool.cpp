@@ -1,0 +1,78 @@
+#include "python/module/processes/process_pool.hpp"
+
+#include "runtime/base/error_in_flight.hpp"
+
+#include "python/module/convert/bytes.hpp"
+#include "python/module/errors.hpp"
+#include "python/module/without_gil.hpp"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace leat::python {
+
+namespace {
+
+nb::module_ helpers() {
+  return nb::module_::import_("leat.processes");
+}
+
+/// Runs the handlers of signals that came while the thread waited; throws what they raise, such as
+/// KeyboardInterrupt.
+void heed_signals() {
+  const gil_held held;
+  if (run_handlers())
+    return;
+  nb::python_error raised;
+  throw_for_job(raised);
+}
+
+std::string content_of(nb::handle x) {
+  const auto bytes = nb::cast<nb::bytes>(x);
+  return {bytes.c_str(), bytes.size()};
+}
+
+/// What leat.processes says about a start; its exceptions become errors of a job.
+child_start start_of(nb::handle recipe, const std::string& stage) {
+  const gil_held held;
+  try {
+    const nb::tuple start = nb::cast<nb::tuple>(recipe.attr("start")());
+    child_start result;
+    for (const auto& word : start[0])
+      result.arguments.push_back(content_of(word));
+    result.content = content_of(start[1]);
+    return result;
+  } catch (nb::python_error& problem) {
+    if (problem.matches(PyExc_OSError) || problem.matches(PyExc_MemoryError))
+      throw_error(errc::no_resources, stage, text_of(problem),
+                  "a machine that lets processes begin");
+    if (problem.matches(PyExc_Exception))
+      throw error(errc::worker_lost, {.stage = stage, .got = text_of(problem)});
+    throw_through(problem);
+  }
+}
+
+[[noreturn]] void raise(const std::string& text, std::string_view pickled) {
+  const gil_held held;
+  throw_through(helpers().attr("raised")(to_bytes(pickled)), text);
+}
+
+} // namespace
+
+nb::object recipe_type() {
+  return helpers().attr("Recipe");
+}
+
+std::shared_ptr<child_pool> pool_of(kept_objects& keeper, std::string stage, std::size_t processes,
+                                    nb::object recipe) {
+  const auto kept = keeper.add(std::move(recipe));
+  return std::make_shared<child_pool>(
+      child_recipe{.stage = stage,
+                   .processes = processes,
+                   .start = [kept, stage] { return start_of(kept, stage); },
+                   .look = heed_signals,
+                   .raise = raise});
+}
+
+} // namespace leat::python
