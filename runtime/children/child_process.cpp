@@ -100,7 +100,10 @@ child_process::child_process(const std::string& stage, const std::vector<std::st
     : owner_(::getpid()), memory_kills_before_(memory_kills()) {
   int reason = 0;
   try {
-    reason = spawn(arguments, descriptors, pid_);
+    // Below 0: a signal ended the child before it could execute anything.
+    constexpr int most_tries = 10;
+    for (int i = 0; i == 0 || (reason < 0 && i < most_tries); ++i)
+      reason = spawn(arguments, descriptors, pid_);
   } catch (const std::system_error& problem) {
     reason = problem.code().value();
   }
