@@ -157,6 +157,14 @@ def crash(sample: leat.Sample) -> None:
         ctypes.string_at(0)
 
 
+def interrupt_and_crash(sample: leat.Sample) -> None:
+    """Sends the program a Ctrl-C, once, and crashes."""
+    if number(sample) == 9 and not (MARK / "interrupted").exists():
+        (MARK / "interrupted").touch()
+        os.kill(os.getppid(), signal.SIGINT)
+    crash(sample)
+
+
 def be_killed(sample: leat.Sample) -> None:
     if number(sample) == 9:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -427,6 +427,31 @@ if __name__ == "__main__":
         ends_well(child, pipes)
 
 
+def test_ctrl_c_while_a_process_is_ended_is_raised(mark: Path) -> None:
+    data = leat.count(40).map("dies@1", jobs.interrupt_and_crash, processes=1).batch(10)
+    with pytest.raises(KeyboardInterrupt), leat.Loader(data, workers=0, bad_samples="mask") as loader:
+        loader.next()
+    assert (mark / "interrupted").exists()
+    assert processes() == []
+
+
+def test_ctrl_c_while_a_process_is_started_again_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, starts = leat.processes.Recipe.start, []
+
+    def interrupted_start(recipe: leat.processes.Recipe) -> tuple[list[bytes], bytes]:
+        starts.append(recipe)
+        if len(starts) > 1:
+            raise KeyboardInterrupt
+        return start(recipe)
+
+    monkeypatch.setattr(leat.processes.Recipe, "start", interrupted_start)
+    data = leat.count(40).map("dies@1", jobs.crash, processes=1).batch(10)
+    with pytest.raises(KeyboardInterrupt), leat.Loader(data, workers=0) as loader:
+        loader.next()
+    assert len(starts) == 2
+    assert processes() == []
+
+
 def test_a_fork_leaves_the_parents_processes_alone() -> None:
     data = leat.count(400).map("say@1", jobs.say, processes=2).batch(10)
     with leat.Loader(data, workers=1) as loader:
