@@ -1,13 +1,18 @@
+#include "runtime/children/call_codec.hpp"
 #include "runtime/children/child_process.hpp"
+#include "runtime/children/shared_memory.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/test.hpp"
 
 #include <leat/child_functions.hpp>
 #include <leat/leat.hpp>
 
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 
 namespace leat::child_team_test {
@@ -231,22 +236,58 @@ TEST_CASE("child_team: no child and no descriptor is left, and none has those of
   REQUIRE(open_files() == files);
 }
 
+/// Has the child call its function for a sample that says what to do.
+void call(int socket, shared_memory& requests, const std::string& order) {
+  sample x;
+  x.set("do", std::string_view{order});
+  context place{rng{1, 2}, 0, 0, 1, nullptr};
+  value_writer to{requests};
+  to.as_it_is(std::uint64_t{0});
+  to.number(0);
+  to.number(1);
+  write_call(to, {&x, &place});
+  const child_message message{child_message::kind::calls, to.size(), requests.bytes().size()};
+  REQUIRE(::send(socket, &message, sizeof message, 0) == sizeof message);
+}
+
 TEST_CASE("child_team: children end with the program, also within a function") {
-  std::array<int, 2> ends{};
-  REQUIRE(::pipe(ends.data()) == 0);
-  const auto program = ::fork();
-  if (program == 0) {
-    child_process child{"map@1",
-                        {test::child_program, std::to_string(::getpid()), "map"},
-                        std::array{ends[1], ends[1], ends[1]}};
-    ::_exit(0); // without an end of the child
+  for (const bool is_in_function : {false, true}) {
+    std::array<int, 2> sockets{};
+    std::array<int, 2> go{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets.data()) == 0);
+    REQUIRE(::pipe(go.data()) == 0);
+    auto memory = shared_memory::make_file("requests");
+    const auto replies = shared_memory::make_file("replies");
+    const auto program = ::fork();
+    if (program == 0) {
+      child_process child{"map@1",
+                          {test::child_program, std::to_string(::getpid()), "map"},
+                          std::array{sockets[1], memory.get(), replies.get()}};
+      ::close(go[1]);
+      char byte = 0;
+      (void)!::read(go[0], &byte, 1);
+      ::_exit(0); // without an end of the child
+    }
+    ::close(sockets[1]);
+    ::close(go[0]);
+    const timeval patience{.tv_sec = 30, .tv_usec = 0};
+    ::setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    // This end of the socket stays open, so that the child does not end because nobody has one.
+    child_message message;
+    REQUIRE(::recv(sockets[0], &message, sizeof message, 0) == sizeof message);
+    REQUIRE(message.what == child_message::kind::ready);
+    shared_memory requests{std::move(memory)};
+    if (is_in_function) {
+      call(sockets[0], requests, "hang");
+      while (number_of_begun(requests.bytes()).load() == 0)
+        std::this_thread::yield();
+    }
+    ::close(go[1]);
+    REQUIRE(::waitpid(program, nullptr, 0) == program);
+    const auto size = ::recv(sockets[0], &message, sizeof message, 0);
+    CHECK((size == 0 || (size < 0 && errno == ECONNRESET))); // the child has closed its end
+    ::close(sockets[0]);
   }
-  ::close(ends[1]);
-  REQUIRE(::waitpid(program, nullptr, 0) == program);
-  char byte = 0;
-  while (::read(ends[0], &byte, 1) > 0) {
-  }
-  ::close(ends[0]); // the pipe has ended: its last writer was the child
 }
 
 } // namespace
