@@ -5,8 +5,8 @@ namespace leat {
 namespace {
 
 constexpr std::array<std::string_view, num_causes> cause_names{
-    "truncated",   "corrupt",   "empty",          "missing_field",
-    "unsupported", "too_large", "function_error", "wrong_shape", "killed",
+    "truncated", "corrupt",        "empty",       "missing_field", "unsupported",
+    "too_large", "function_error", "wrong_shape", "killed",
 };
 
 } // namespace
