@@ -52,6 +52,7 @@ def names_in(text: str) -> set[str]:
         said = re.sub(r"\b(public|private):", "", said).strip()
         if any(private.get(".".join(str(y) for y in inside[: i + 1]), False) for i in range(len(inside))) or not said:
             continue
+        said = re.sub(r"^(LEAT_API\s+)?std::function<.*?>(?=\s+\w+\()", "", said, flags=re.DOTALL)  # what a function returns
         if re.match(r"(template\s*<[^>]*>\s*)?using\b", said):
             continue
         prefix = f"{owner}." if owner else ""

@@ -135,6 +135,9 @@ REASONS = {
 for reason, names in {
     "Python iterates by __iter__": "*.iterator* *.begin *.end",
     "a part of a default value, not a name": "*_options.27 trace.20 table_options.29",
+    "what processes= is made from":
+        "child_pool* child_recipe* child_start* child_content child_requests child_socket end_with_parent function_call* "
+        "map_in filter_in flat_map_in scan_in reader_in serve_functions served*",
     "what processes= sends": "write_fields num_field_bytes read_bytes*",
     "for sources in C++": "sample.borrow sample.scratch sample.count_read",
     "measurements of the decoder: leat bench": "decode_part* decode_times* image_decoder.time",
