@@ -25,6 +25,7 @@
 #include <leat/pipeline_facts.hpp>
 #include <leat/row_index.hpp>
 #include <leat/run_log.hpp>
+#include <leat/run_worker.hpp>
 #include <leat/runtime.hpp>
 #include <leat/sample.hpp>
 #include <leat/snapshot.hpp>

@@ -23,6 +23,7 @@ class Recipe:
 
     def __init__(self, make: Callable[..., Any], *arguments: Any, **options: Any) -> None:
         self._content = (make, arguments, options)
+        self._needs_main = True
         for x in arguments:
             check_name(x, "processes= for")
 
@@ -35,8 +36,21 @@ class Recipe:
             )
         flags = util._args_from_interpreter_flags()  # type: ignore[attr-defined]
         start = _START.format(path=sys.path, parent=os.getpid())
-        content = pickled_by_name((_main_module(), pickled_by_name(self._content)))
+        main = _main_module() if self._needs_main else {}
+        content = pickled_by_name((main, pickled_by_name(self._content)))
         return [os.fsencode(x) for x in (spawn.get_executable(), *flags, "-c", start)], content
+
+
+def own_map(name: str, parameters: str) -> Any:
+    """One of leat's own maps."""
+    return _leat._own_map(name, parameters)  # type: ignore[attr-defined]
+
+
+def own_map_recipe(name: str, parameters: str) -> Recipe:
+    """One of leat's own maps, for which a process does not import the program's main module."""
+    recipe = Recipe(own_map, name, parameters)
+    recipe._needs_main = False
+    return recipe
 
 
 def reader_of(source: Any) -> Callable[..., Any]:

@@ -54,23 +54,26 @@ void bind_operators(nb::class_<pipeline_value>& type) {
           "A new order in every epoch.")
       .def(
           "map",
-          [](const pipeline_value& x, const map_value& stage) {
-            return then(x, x.value.map(stage.value), stage);
+          [](const pipeline_value& x, const map_value& stage, bool isolate) {
+            return then(x, x.value.map(stage.value, {.isolate = isolate}), stage);
           },
-          "stage"_a, "Appends a map: one of leat's own, or a MapStage.")
+          "stage"_a, nb::kw_only(), "isolate"_a = false,
+          "Appends a map: one of leat's own, or a MapStage. `isolate`: it runs in processes, one "
+          "per worker; a sample that crashes its process twice is bad (`killed`).")
       .def(
           "map",
           [](const pipeline_value& x, std::string name, nb::callable function,
-             std::string parameters, bool per_worker, bool batched, std::size_t processes) {
+             std::string parameters, bool per_worker, bool batched, std::size_t processes,
+             bool isolate) {
             const auto stage = make_map(std::move(name), std::move(function), std::move(parameters),
                                         per_worker, batched, processes);
-            return then(x, x.value.map(stage.value), stage);
+            return then(x, x.value.map(stage.value, {.isolate = isolate}), stage);
           },
           "name"_a, "function"_a, nb::kw_only(), "parameters"_a = "", "per_worker"_a = false,
-          "batched"_a = false, "processes"_a = 0,
+          "batched"_a = false, "processes"_a = 0, "isolate"_a = false,
           nb::sig("def map(self, name: str, function: collections.abc.Callable[..., typing.Any], "
                   "*, parameters: str = '', per_worker: bool = False, batched: bool = False, "
-                  "processes: int = 0) -> Pipeline"),
+                  "processes: int = 0, isolate: bool = False) -> Pipeline"),
           "Appends a map of your own: see MapStage.")
       .def(
           "filter",

@@ -294,9 +294,21 @@ map_value make_map(std::string name, nb::object function, std::string parameters
                        recipe_type()(nb::type<map_value>(), result.value.name, borrowed,
                                      "parameters"_a = result.value.parameters,
                                      "per_worker"_a = per_worker, "batched"_a = batched)));
+    result.value.make_isolated =
+        [name = result.value.name]() -> std::function<map_together_function()> {
+      refuse_argument(name, "both processes and isolate", "one of them");
+    };
     return result;
   }
   const auto made = made_objects::shown_by(result.kept);
+  result.value.make_isolated = [=, name = result.value.name, parameters = result.value.parameters] {
+    const gil_held held;
+    return isolated_in(name,
+                       made_objects::keep(made, recipe_type()(nb::type<map_value>(), name, borrowed,
+                                                              "parameters"_a = parameters,
+                                                              "per_worker"_a = per_worker,
+                                                              "batched"_a = batched)));
+  };
   if (batched)
     result.value.make_together = made_by(borrowed, per_worker, made, &map_together_of);
   else

@@ -65,6 +65,13 @@ private:
   std::unique_ptr<state> state_;
 };
 
+/// How the children for one of leat's own maps, by its name and parameters, are started where the
+/// program is not one that calls `run_worker`: for bindings of other languages, called once.
+LEAT_API void set_map_children(
+    std::function<child_recipe(const std::string& name, const std::string& parameters)> recipe);
+/// The function of `map_options::isolate`: each worker has a child of its own.
+LEAT_API std::function<map_together_function()> map_isolated_in(child_recipe recipe);
+
 // Functions of stages that call functions in children. All workers share them.
 
 LEAT_API std::function<map_together_function()> map_in(std::shared_ptr<child_pool> pool);
@@ -75,6 +82,9 @@ LEAT_API std::function<scan_function()> scan_in(std::shared_ptr<child_pool> pool
 LEAT_API std::function<void(std::uint64_t, sample&)> reader_in(std::shared_ptr<child_pool> pool);
 
 // In the child:
+
+/// One of leat's own maps, or one that is registered, by its name. Throws `errc::invalid_argument`.
+LEAT_API map_stage map_by_name(const std::string& name, const std::string& parameters);
 
 /// One call of a function.
 struct function_call {

@@ -40,6 +40,18 @@ struct map_stage {
   /// samples if only maps follow in the pipeline, else one. If it throws, these samples are made
   /// again and given to it one by one, to find the bad one.
   std::function<map_together_function()> make_together = {};
+  /// For bindings of other languages: returns the factory of functions that call this one in child
+  /// processes, for `map_options::isolate`. Empty: they are found by name, see `run_worker`. Called
+  /// by `pipeline::map`, which throws what it throws.
+  std::function<std::function<map_together_function()>()> make_isolated = {};
+};
+
+struct map_options {
+  /// The map runs in child processes, one per worker, so that a crash in it ends neither the job
+  /// nor its other samples: a sample that ends its process twice, alone, is bad (`killed`). The
+  /// batches, their order and snapshots are the same. Costs some 10 us per sample and a copy of
+  /// its fields, there and back.
+  bool isolate = false;
 };
 
 /// A filter as a value: what it keeps. One of the two functions is set.
@@ -302,12 +314,15 @@ public:
   pipeline shuffle(shuffle_options options = {}) const;
 
   /// Appends a map. A plain function is copied per worker.
-  pipeline map(map_stage stage) const;
-  pipeline map(std::string name, map_function function) const;
+  pipeline map(map_stage stage, map_options options = {}) const;
+  pipeline map(std::string name, map_function function, map_options options = {}) const;
   template <class Factory>
-  pipeline map(std::string name, per_worker_factory<Factory> factory) const {
-    return map(map_stage{
-        std::move(name), {}, [f = std::move(factory.factory)] { return map_function{f()}; }});
+  pipeline map(std::string name, per_worker_factory<Factory> factory,
+               map_options options = {}) const {
+    return map(map_stage{std::move(name),
+                         {},
+                         [f = std::move(factory.factory)] { return map_function{f()}; }},
+               options);
   }
 
   /// The first n samples of an epoch, or all if there are fewer.

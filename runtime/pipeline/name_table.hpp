@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace leat {
 
@@ -20,6 +21,18 @@ public:
   void set(std::string name, T x) {
     mutex_lock lock{mutex_};
     known_.insert_or_assign(std::move(name), std::move(x));
+  }
+
+  bool has(const std::string& name) const {
+    mutex_lock lock{mutex_};
+    return known_.contains(name);
+  }
+  std::vector<std::string> all() const {
+    mutex_lock lock{mutex_};
+    std::vector<std::string> found;
+    for (const auto& [name, x] : known_)
+      found.push_back(name);
+    return found;
   }
 
   /// `kind` says in the error what was being looked up.

@@ -21,6 +21,11 @@ operator_option later(operator_option x) {
   return x;
 }
 
+operator_option only_how(operator_option x) {
+  x.is_how = true;
+  return x;
+}
+
 operator_option written_as(std::string_view text_name, operator_option x) {
   x.written = text_name;
   return x;

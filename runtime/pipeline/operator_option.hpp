@@ -45,6 +45,8 @@ struct operator_option {
   /// The option came after its operator: a node has it only where its value is not the preset, so
   /// that nodes without it, their texts and their snapshots stay what they were.
   bool only_if_changed = false;
+  /// It says how samples are made, not which: facts and snapshots do not have it.
+  bool is_how = false;
   /// Its name in texts, where that is another: what functions call it. `name` is that of nodes and
   /// snapshots, and texts may have it, too.
   std::string_view written = {};
@@ -63,6 +65,9 @@ operator_option in_facts(operator_option x);
 
 /// The same option, marked as `only_if_changed`.
 operator_option later(operator_option x);
+
+/// The same option, marked as `is_how`.
+operator_option only_how(operator_option x);
 
 /// The same option, with its name in texts.
 operator_option written_as(std::string_view text_name, operator_option x);

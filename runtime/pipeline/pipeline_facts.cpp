@@ -8,12 +8,22 @@ namespace leat {
 
 namespace {
 
+/// Those that say which samples there are, and what is in them.
+std::vector<node_option> options_of(const operator_node& x) {
+  auto options = x.options;
+  std::erase_if(options, [&](const auto& option) {
+    const auto* known = find_option(x.op, option.name);
+    return known && known->is_how;
+  });
+  return options;
+}
+
 /// `has_states`: lanes have states, unless this part is indexed.
 operator_facts facts_of(const operator_node& x, bool has_states, bool opens_data) {
   const bool writes = has_states && !is_indexed(x);
   const auto* type = find_operator(x.op);
   operator_facts facts{.op = x.op,
-                       .options = x.options,
+                       .options = options_of(x),
                        .state_version = writes && type ? type->forms.state_version : 0,
                        .reading_version = writes && type ? type->forms.reading_version : 0};
   if (opens_data && x.is_source())
@@ -37,6 +47,7 @@ operator_node with_functions(operator_node x, const std::vector<map_stage>& maps
         && x.get<std::string>("parameters") == map.parameters) {
       x.make = map.make;
       x.make_together = map.make_together;
+      std::erase_if(x.options, [](const auto& option) { return option.name == "isolate"; });
     }
   return x;
 }

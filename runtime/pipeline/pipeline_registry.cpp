@@ -22,6 +22,12 @@ maker_table<map_stage>& maps() {
   return table;
 }
 
+/// Those that the program has registered.
+name_table<bool>& maps_of_program() {
+  static name_table<bool> table;
+  return table;
+}
+
 maker_table<filter_stage>& predicates() {
   static maker_table<filter_stage> table{built_in_predicates()};
   return table;
@@ -85,7 +91,8 @@ Stage make_stage(const maker_table<Stage>& from, const std::string& kind, const 
 } // namespace
 
 void register_map(std::string name, stage_maker<map_stage> make) {
-  add(maps(), "register_map", std::move(name), std::move(make));
+  add(maps(), "register_map", name, std::move(make));
+  maps_of_program().set(std::move(name), true);
 }
 
 void register_predicate(std::string name, stage_maker<filter_stage> make) {
@@ -110,6 +117,14 @@ void register_sequential(std::string name, unit_opener open) {
 
 void register_once(std::string name, record_maker next) {
   add(once_sources(), "register_once", std::move(name), std::move(next));
+}
+
+bool is_own_map(const std::string& name) {
+  return built_in_maps().contains(name) && !maps_of_program().has(name);
+}
+
+std::vector<std::string> known_maps() {
+  return maps().all();
 }
 
 map_stage make_map(const std::string& name, const std::string& parameters) {

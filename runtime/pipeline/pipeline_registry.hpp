@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace leat {
 
@@ -19,6 +20,11 @@ using record_maker = std::function<bool(sample&)>;
 // that the program registered. A function that the program made without parameters gets the given
 // ones. All throw `errc::invalid_argument` for an unknown name, for parameters that do not fit, and
 // for a registered function that throws or returns one with another name. Any thread.
+
+/// Whether it is one of leat's own maps, in whose place the program has registered none.
+bool is_own_map(const std::string& name);
+/// The names of all maps that `make_map` knows.
+std::vector<std::string> known_maps();
 
 map_stage make_map(const std::string& name, const std::string& parameters);
 filter_stage make_predicate(const std::string& name, const std::string& parameters);

@@ -3,6 +3,7 @@
 #include "runtime/base/error_in_flight.hpp"
 
 #include <leat/error.hpp>
+#include <leat/run_worker.hpp>
 
 #include "tools/leat/option_values.hpp"
 #include "tools/leat/output.hpp"
@@ -75,6 +76,7 @@ void raise_descriptor_limit() {
 } // namespace
 
 int run_command_line(int argc, char** argv) try {
+  run_worker(argc, argv);
   fill_standard_descriptors();
   std::signal(SIGXFSZ, SIG_IGN); // at the size limit of files, the write fails instead
   raise_descriptor_limit();

@@ -58,6 +58,15 @@ child_start start_of(nb::handle recipe, const std::string& stage) {
   throw_through(helpers().attr("raised")(to_bytes(pickled)), text);
 }
 
+child_recipe recipe_of(std::string stage, std::size_t processes,
+                       std::function<child_start()> start) {
+  return {.stage = std::move(stage),
+          .processes = processes,
+          .start = std::move(start),
+          .look = heed_signals,
+          .raise = raise};
+}
+
 } // namespace
 
 nb::object recipe_type() {
@@ -68,11 +77,22 @@ std::shared_ptr<child_pool> pool_of(kept_objects& keeper, std::string stage, std
                                     nb::object recipe) {
   const auto kept = keeper.add(std::move(recipe));
   return std::make_shared<child_pool>(
-      child_recipe{.stage = stage,
-                   .processes = processes,
-                   .start = [kept, stage] { return start_of(kept, stage); },
-                   .look = heed_signals,
-                   .raise = raise});
+      recipe_of(stage, processes, [kept, stage] { return start_of(kept, stage); }));
+}
+
+std::function<map_together_function()> isolated_in(std::string stage,
+                                                   std::shared_ptr<nb::handle> recipe) {
+  return map_isolated_in(recipe_of(
+      stage, 1, [stage, recipe = std::move(recipe)] { return start_of(*recipe, stage); }));
+}
+
+void isolate_own_maps() {
+  set_map_children([](const std::string& name, const std::string& parameters) {
+    const gil_held held;
+    const auto recipe = dropped_with_gil(std::make_unique<nb::object>(
+        helpers().attr("own_map_recipe")(as_message(name), as_message(parameters))));
+    return recipe_of(name, 1, [name, recipe] { return start_of(*recipe, name); });
+  });
 }
 
 } // namespace leat::python

@@ -19,4 +19,10 @@ nb::object recipe_type();
 std::shared_ptr<child_pool> pool_of(kept_objects& keeper, std::string stage, std::size_t processes,
                                     nb::object recipe);
 
+/// How a map is called in one process per worker.
+std::function<map_together_function()> isolated_in(std::string stage,
+                                                   std::shared_ptr<nb::handle> recipe);
+/// leat's own maps are isolated in processes of this interpreter from now on.
+void isolate_own_maps();
+
 } // namespace leat::python

@@ -3,6 +3,7 @@
 #include "python/module/callables.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/module.hpp"
+#include "python/module/processes/process_pool.hpp"
 #include "python/module/stages.hpp"
 
 #include <string>
@@ -47,6 +48,13 @@ void bind_process_server(nb::module_& m) {
   m.def("_serve_functions", &serve, "made"_a.none(), "refusal"_a);
   m.def("_end_with_parent", &end_with_parent, "parent"_a);
   m.attr("_child_content") = child_content;
+  m.def(
+      "_own_map",
+      [](const std::string& name, const std::string& parameters) {
+        return map_value{map_by_name(name, parameters)};
+      },
+      "name"_a, "parameters"_a);
+  isolate_own_maps();
 }
 
 } // namespace leat::python

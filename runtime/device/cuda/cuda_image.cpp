@@ -1,6 +1,6 @@
 #include "runtime/device/cuda/cuda_image.hpp"
 
-#include "runtime/device/cuda/own_folder.hpp"
+#include "runtime/device/own_folder.hpp"
 
 #include <leat/error.hpp>
 

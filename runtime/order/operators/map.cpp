@@ -1,5 +1,6 @@
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/map_parameters.hpp"
+#include "runtime/children/isolated_map.hpp"
 #include "runtime/order/iterator_planner.hpp"
 #include "runtime/order/iterators/over_input.hpp"
 #include "runtime/order/sample_maker.hpp"
@@ -12,21 +13,25 @@
 
 namespace leat {
 
-pipeline pipeline::map(map_stage x) const {
+pipeline pipeline::map(map_stage x, map_options options) const {
   check_function_name("map", x.name);
   if (x.make && x.make_together)
     refuse_argument(x.name, "both make and make_together", "one of them");
   if (!x.make_together)
     check_function(x.name, x.make);
+  if (options.isolate)
+    x = isolated(std::move(x));
   auto next = calling("map", std::move(x.name), std::move(x.parameters));
+  if (options.isolate)
+    next.options.push_back({"isolate", true});
   next.make = std::move(x.make);
   next.make_together = std::move(x.make_together);
   return then(std::move(next));
 }
 
-pipeline pipeline::map(std::string name, map_function function) const {
+pipeline pipeline::map(std::string name, map_function function, map_options options) const {
   check_function(name, function);
-  return map(map_stage{std::move(name), {}, [f = std::move(function)] { return f; }});
+  return map(map_stage{std::move(name), {}, [f = std::move(function)] { return f; }}, options);
 }
 
 namespace {
@@ -112,15 +117,25 @@ field_names fields_of_map(const operator_node& x, std::vector<field_names>& inpu
   return fields;
 }
 
+bool is_isolated(const operator_node& x) {
+  return x.get<bool>("isolate");
+}
+
+std::vector<operator_option> map_operator_options() {
+  auto options = function_options();
+  options.push_back(only_how(later({"isolate", option_type::flag, false})));
+  return options;
+}
+
 } // namespace
 
 operator_type map_operator() {
   return {.word = "map",
           .role = operator_role::step,
-          .options = function_options(),
+          .options = map_operator_options(),
           .make =
               [](const operator_node& call, const std::vector<pipeline>& on) {
-                return on[0].map(function_of(call, make_map));
+                return on[0].map(function_of(call, make_map), {.isolate = is_isolated(call)});
               },
           .traits = {.is_map = true, .is_expensive = true, .sure_fields = fields_of_map},
           .forms = {.indexed = [](const operator_node& x, indexed_inputs inputs,
@@ -134,7 +149,9 @@ operator_type map_operator() {
                       return std::make_shared<mapped_form>(std::move(input),
                                                            planner.common().add_map(x));
                     }},
-          .graph = {.work = name_of}};
+          .graph = {.work = [](const operator_node& x) {
+            return name_of(x) + (is_isolated(x) ? ", in child processes" : "");
+          }}};
 }
 
 } // namespace leat

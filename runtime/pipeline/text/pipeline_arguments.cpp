@@ -152,7 +152,11 @@ std::optional<std::string> parameter_text(const syntax_value& x) {
 class argument_reader {
 public:
   argument_reader(const operator_type& op, text_errors& errors)
-      : op_(op), errors_(errors), values_(op.options.size()), given_(op.options.size()) {}
+      : op_(op), errors_(errors), values_(op.options.size()), given_(op.options.size()),
+        parameters_at_(static_cast<std::size_t>(
+            std::find_if(op.options.begin(), op.options.end(),
+                         [](const auto& x) { return x.type == option_type::parameters; })
+            - op.options.begin())) {}
 
   void place(const syntax_argument& x) {
     if (!x.name.empty())
@@ -178,7 +182,7 @@ public:
 
   void fill_presets(const text_position& call) {
     if (is_default_real_ && !parameters_.contains("type"))
-      add_word(values_.back(), "type", "f64");
+      add_word(values_[parameters_at_], "type", "f64");
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const auto& option = op_.options[i];
       if (given_[i])
@@ -216,11 +220,13 @@ private:
   void place_by_name(const syntax_argument& x) {
     by_name_ = true;
     const auto& options = op_.options;
-    if (!options.empty() && options.back().type == option_type::parameters)
-      return append_parameter(x);
+    const bool has_parameters = parameters_at_ < options.size();
     const auto found = std::find_if(options.begin(), options.end(), [&](const auto& option) {
-      return option.text_name() == x.name || option.name == x.name;
+      return (option.text_name() == x.name || option.name == x.name)
+             && (!has_parameters || option.is_how); // all other names are the function's
     });
+    if (found == options.end() && has_parameters)
+      return append_parameter(x);
     if (found == options.end())
       errors_.add(x.at, excerpt(x.name), option_names());
     else
@@ -255,18 +261,17 @@ private:
   }
 
   void append_parameter(const syntax_argument& x) {
-    const auto last = values_.size() - 1;
     const auto value = parameter_text(x.value);
     if (!value)
       errors_.add(x.value.at, describe(x.value),
                   "a value without spaces; in a list no lists, no empty texts, no commas");
-    else if (next_ > last)
+    else if (next_ > parameters_at_)
       errors_.add(x.at, excerpt(x.name), "no names after all parameters as one text");
     else if (!parameters_.insert(x.name).second)
       errors_.add(x.at, excerpt(x.name) + " once more", "one value of a name");
     else
-      add_word(values_[last], x.name, *value);
-    given_[last] = true;
+      add_word(values_[parameters_at_], x.name, *value);
+    given_[parameters_at_] = true;
     if (is_default(x))
       is_default_real_ = std::holds_alternative<double>(x.value.data);
   }
@@ -297,6 +302,8 @@ private:
   std::vector<std::optional<option_value>> values_;
   /// The options that the call gives, rightly or wrongly.
   std::vector<bool> given_;
+  /// Index of the option that is a function's parameters; if there is none, the number of options.
+  std::size_t parameters_at_;
   /// Index of the option for the next value without a name.
   std::size_t next_ = 0;
   bool by_name_ = false;

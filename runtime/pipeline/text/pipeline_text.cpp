@@ -51,14 +51,22 @@ std::string assignment_text(const map_parameter& x) {
          + (is_list ? '[' + listed(elements, scalar_text) + ']' : scalar_text(x.value));
 }
 
-std::string parameters_text(const std::string& parameters) {
+/// `x` has the parameters among its options.
+std::string parameters_text(const operator_type& x, const std::string& parameters) {
   const auto words = split_parameters(parameters);
-  return words ? listed(*words, assignment_text) : in_quotes(parameters);
+  const bool is_clear =
+      words && std::none_of(words->begin(), words->end(), [&](const auto& word) {
+        return std::any_of(x.options.begin(), x.options.end(), [&](const auto& option) {
+          return option.is_how && option.name == word.name;
+        });
+      });
+  return is_clear ? listed(*words, assignment_text) : in_quotes(parameters);
 }
 
-std::string option_text(const operator_option& option, const option_value& value) {
+std::string option_text(const operator_type& x, const operator_option& option,
+                        const option_value& value) {
   if (option.type == option_type::parameters)
-    return parameters_text(std::get<std::string>(value));
+    return parameters_text(x, std::get<std::string>(value));
   const auto* texts = std::get_if<std::vector<std::string>>(&value);
   if (option.type == option_type::listed_texts && texts && !texts->empty())
     return listed(*texts, value_printer{});
@@ -70,11 +78,12 @@ enum class options_shown : std::uint8_t { all, changed };
 
 std::string options_text(const operator_node& x, options_shown which = options_shown::all) {
   std::string options;
-  for (const auto& option : operator_of(x).options) {
+  const auto& type = operator_of(x);
+  for (const auto& option : type.options) {
     const auto& value = x.value(option.name);
     if ((which == options_shown::changed || option.only_if_changed) && option.preset == value)
       continue;
-    if (const auto text = option_text(option, value); !text.empty())
+    if (const auto text = option_text(type, option, value); !text.empty())
       options += (options.empty() ? "" : ", ") + text;
   }
   return options;

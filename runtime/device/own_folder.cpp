@@ -1,4 +1,4 @@
-#include "runtime/device/cuda/own_folder.hpp"
+#include "runtime/device/own_folder.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
