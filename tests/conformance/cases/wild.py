@@ -73,6 +73,8 @@ class WildGrower:
         return self.once and not below_repeat
 
     def over(self, op, options, input):
+        if op == "map" and self.rng.random() < 0.04:
+            options = {**options, "isolate": True}  # in child processes
         return Node(op, options, [input])
 
     def take(self, budget, below):

@@ -206,6 +206,8 @@ def make_node(op, values, by_name, inputs):
     if len(set(first_names)) < len(by_name):
         raise SyntaxError(f"an option of {op} by two names")
     by_name = dict(zip(first_names, by_name.values()))
+    if op == "map" and not isinstance(by_name.pop("isolate", True), bool):  # where it runs changes nothing
+        raise SyntaxError("isolate is true or false")
     if "patterns" in OPTIONS[op]:
         values = [values]
     defaults = OPTIONS[op]
