@@ -103,6 +103,7 @@ REASONS = {
     "per_worker_factory*": "the argument per_worker of map",
     "*_stage.make": "the constructor takes the function",
     "map_stage.make_together": "the argument batched of map",
+    "map_options*": "the argument isolate of map",
     "flat_map_function*": "arguments of FlatMapStage",
     "scan_function*": "arguments of ScanStage",
     "sequential_reader*": "an iterator, or an object with next, save and load",
@@ -137,7 +138,9 @@ for reason, names in {
     "a part of a default value, not a name": "*_options.27 trace.20 table_options.29",
     "what processes= is made from":
         "child_pool* child_recipe* child_start* child_content child_requests child_socket end_with_parent function_call* "
-        "map_in filter_in flat_map_in scan_in reader_in serve_functions served*",
+        "map_in filter_in flat_map_in scan_in reader_in serve_functions served* set_map_children map_isolated_in map_by_name "
+        "map_stage.make_isolated",
+    "a C++ program that is its own child; Python starts another interpreter": "run_worker",
     "what processes= sends": "write_fields num_field_bytes read_bytes*",
     "for sources in C++": "sample.borrow sample.scratch sample.count_read",
     "measurements of the decoder: leat bench": "decode_part* decode_times* image_decoder.time",
