@@ -82,8 +82,9 @@ child_recipe recipe_for(const std::string& name, const std::string& parameters) 
 
 /// In a child: the functions of the map that it was started for.
 std::vector<served_function> requested() {
+  constexpr std::size_t most = std::size_t{1} << 30; // parameters are texts of any length
   const auto content =
-      read_whole_file("/proc/self/fd/" + std::to_string(child_content), SIZE_MAX, "isolate");
+      read_whole_file("/proc/self/fd/" + std::to_string(child_content), most, "isolate");
   value_reader from{std::string_view{content}};
   if (const auto version = from.text(); version != own_version())
     refuse_argument("isolate", "a job of leat " + std::string{version},

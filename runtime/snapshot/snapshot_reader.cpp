@@ -155,6 +155,8 @@ private:
       return;
     for (const auto& option : type->options) {
       const auto* value = x.find(option.name);
+      if (!value && option.only_if_changed)
+        continue;
       need(value && holds(*value, option.type),
            x.op + " without \"" + std::string{option.name} + '"',
            "all options of " + x.op + ", of their types");

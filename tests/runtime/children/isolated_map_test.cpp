@@ -29,7 +29,8 @@ std::vector<pid_t> living_children() {
 pipeline drawn_pipeline(std::mt19937_64& shape, const std::function<bool()>& isolate) {
   const auto here = [&] { return map_options{.isolate = isolate()}; };
   const auto records = 40 + shape() % 200;
-  auto x = count(records).shuffle({.seed = shape() % 9}).map(pad("value", 8 + shape() % 9), here());
+  const auto length = 8 + shape() % 7;
+  auto x = count(records).shuffle({.seed = shape() % 9}).map(pad("value", length), here());
   if (shape() % 2 == 0)
     x = x.filter(field_hash("value", 70, shape() % 5));
   if (shape() % 3 == 0)
@@ -37,8 +38,8 @@ pipeline drawn_pipeline(std::mt19937_64& shape, const std::function<bool()>& iso
   x = x.map(default_field("x", std::int64_t{3}), here());
   if (shape() % 3 == 0)
     x = x.flat_map(copies(2)).shuffle_buffer(16 * (1 + shape() % 3), 4);
-  // Some are too long for this: bad samples.
-  x = x.map(pad("value", 8 + shape() % 12), here()).map(ragged("value"), here());
+  // Those of the other input may be too long for this: bad samples.
+  x = x.map(pad("value", length + shape() % 4), here()).map(ragged("value"), here());
   const auto rows = 4 * (1 + shape() % 5);
   return x.batch(rows, {.lanes = shape() % 2 == 0 ? 4U : 2U, .end = epoch_end::mask});
 }
@@ -54,6 +55,13 @@ struct handed_over {
 
 loader_options options_of(std::size_t workers) {
   return {.workers = workers, .epochs = 2, .bad_samples = bad_sample_policy::mask};
+}
+
+/// Without their snapshots, which may begin to count elsewhere after a resume.
+std::vector<handed_over> batches(std::vector<handed_over> all) {
+  for (auto& x : all)
+    x.snapshot.clear();
+  return all;
 }
 
 /// All that a loader hands over, from where it stands; `between` is called after each batch.
@@ -103,7 +111,7 @@ TEST_CASE("isolated_map: random pipelines hand over the same batches and snapsho
     for (const auto* to : {&data, &plain}) {
       loader resumed{*to, options_of(chance() % 3)};
       resumed.restore_parts({needed[cut].snapshot});
-      REQUIRE(rest_of(resumed, [] {}) == left);
+      REQUIRE(batches(rest_of(resumed, [] {})) == batches(left));
     }
   }
   REQUIRE(living_children().empty());
