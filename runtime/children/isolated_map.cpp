@@ -61,7 +61,7 @@ std::string command() {
   throw error(errc::worker_lost,
               {.file = (folder / LEAT_PROGRAMS_FROM_LIBRARIES / "leat").lexically_normal(),
                .got = "no command leat, as which isolated maps run",
-               .needed = "the command that belongs to this library, or leat::run_worker(argc, "
+               .needed = "the command that belongs to this library, or run_worker(argc, "
                          "argv) first in main"});
 }
 
@@ -126,7 +126,7 @@ std::function<map_together_function()> map_isolated_in(child_recipe recipe) {
 map_stage isolated(map_stage x) {
   if (!x.make_isolated && !is_own_map(x.name) && !maps_of_children().has(x.name))
     refuse_argument(x.name, "isolate for a function that no child process knows",
-                    "leat::run_worker(argc, argv, maps) first in main, with this map among them");
+                    "run_worker(argc, argv, maps) first in main, with this map among them");
   x.make_together =
       x.make_isolated ? x.make_isolated() : map_isolated_in(recipe_for(x.name, x.parameters));
   x.make = {};

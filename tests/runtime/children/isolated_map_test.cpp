@@ -153,7 +153,7 @@ TEST_CASE("isolated_map: functions of a program that is not its own child are re
       thrown_by([] { (void)count(9).map("mine@1", [](sample&, context&) {}, {.isolate = true}); });
   REQUIRE(problem.code() == errc::invalid_argument);
   REQUIRE(has(problem.what(), "mine@1"));
-  REQUIRE(has(problem.what(), "leat::run_worker(argc, argv, maps) first in main"));
+  REQUIRE(has(problem.what(), "run_worker(argc, argv, maps) first in main"));
   register_map("drop_fields@1", [](const std::string& parameters) {
     return map_stage{"drop_fields@1", parameters, [] { return [](sample&, context&) {}; }};
   });
