@@ -1,6 +1,6 @@
 #include "tests/support/catch.hpp"
-#include "tests/support/child_process.hpp"
 #include "tests/support/drain.hpp"
+#include "tests/support/other_program.hpp"
 #include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "tests/demos/pages.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/child_process.hpp"
+#include "tests/support/other_program.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/standard.hpp"
 

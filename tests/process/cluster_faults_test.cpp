@@ -184,14 +184,14 @@ private:
     std::unique_ptr<network_link> link;
     std::unique_ptr<filled_pipe> input = {}; // null: none is read
     /// One, and others that were started in addition.
-    std::vector<std::pair<std::string, std::shared_ptr<child_process>>> processes = {};
+    std::vector<std::pair<std::string, std::shared_ptr<other_program>>> processes = {};
     bool is_to_start = true;
     bool has_ended = false;
     std::optional<std::string> digest = {};
   };
   struct coordinator {
     std::string name;
-    std::shared_ptr<child_process> process;
+    std::shared_ptr<other_program> process;
     bool is_known = false; // its address
   };
   struct planned {
@@ -286,7 +286,7 @@ private:
   void start_coordinator() {
     const auto name = "coordinator." + std::to_string(++num_processes_);
     coordinators_.push_back(
-        {name, std::make_shared<child_process>(
+        {name, std::make_shared<other_program>(
                    words{"/bin/sh", "-c",
                          disk_that_fills() + " LEAT_CLUSTER_TOKEN=secret exec \"$@\" 2>>'"
                              + job_.errors_of(name) + "'",
@@ -422,7 +422,7 @@ private:
     tell(what + " for " + std::to_string(length.count()) + " ms");
     return length;
   }
-  void stop(const std::string& name, const std::shared_ptr<child_process>& process) {
+  void stop(const std::string& name, const std::shared_ptr<other_program>& process) {
     const auto length = a_while("stop " + name);
     process->signal(SIGSTOP);
     later(length, [process] { process->signal(SIGCONT); });

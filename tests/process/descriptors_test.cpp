@@ -1,5 +1,5 @@
 #include "tests/support/catch.hpp"
-#include "tests/support/child_process.hpp"
+#include "tests/support/other_program.hpp"
 #include "tests/support/packing.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/sanitized.hpp"

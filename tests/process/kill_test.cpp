@@ -40,7 +40,7 @@ public:
                milliseconds patience) {
     const auto expected = next_step(at / "snapshots");
     const auto number = std::to_string(attempts_++);
-    std::vector<child_process> children;
+    std::vector<other_program> children;
     std::string logs;
     for (std::uint64_t rank = 0; rank < (own_processes ? world : 1); ++rank) {
       const auto log = at / ("log-" + number + "-" + std::to_string(rank));

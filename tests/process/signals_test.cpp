@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 /// Polls, as only files show what a process does. The condition may become true just before the
 /// process ends.
 template <class Condition>
-void wait_until(const child_process& child, Condition is_so) {
+void wait_until(const other_program& child, Condition is_so) {
   for (;;) {
     const bool runs = child.is_running();
     if (is_so())
@@ -65,7 +65,7 @@ private:
   std::string output() const { return bench_.at / "job-output"; }
 
   const command_bench& bench_;
-  std::optional<child_process> child_;
+  std::optional<other_program> child_;
 };
 
 const words paced = words_of("count:100000 --global-batch 10 --step-time 2");
@@ -210,7 +210,7 @@ TEST_CASE("command: a signal before there is a job ends the command at once") {
     const auto process = x.at / "process";
     const words shell{"/bin/sh", "-c", "echo $$ >'" + process + "'; exec \"$@\"", "sh",
                       leat_command};
-    child_process child{shell + words{"run", "count:100", "--trace", fifo}, x.at / "output"};
+    other_program child{shell + words{"run", "count:100", "--trace", fifo}, x.at / "output"};
     const auto id = [&] {
       const auto text = read_file(process);
       return text.substr(0, text.find('\n'));
@@ -228,7 +228,7 @@ TEST_CASE("command: a signal that the job was started to ignore does not end it"
   const words job{"run", "count:200", "--global-batch", "10", "--step-time", "2"};
   const words shell{"/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh", leat_command};
   const auto log = x.at / "log";
-  child_process child{shell + job + words{"--log", log}, x.at / "out"};
+  other_program child{shell + job + words{"--log", log}, x.at / "out"};
   wait_until(child, [&] { return count_of(read_file(log), "\"step\"") >= 3; });
   child.signal(SIGINT);
   REQUIRE(child.wait() == 0);

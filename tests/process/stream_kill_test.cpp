@@ -25,7 +25,7 @@ public:
     for (int i = 0; i < kills; ++i) {
       CAPTURE(i);
       const auto trained = log_bytes();
-      child_process child{command(step_time_), bench.at / "out"};
+      other_program child{command(step_time_), bench.at / "out"};
       // Most attempts make progress, also on a slow machine.
       while (i % 5 != 0 && log_bytes() < trained + bytes_of_a_batch && child.is_running())
         std::this_thread::sleep_for(milliseconds{1});

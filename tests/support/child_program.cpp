@@ -84,14 +84,14 @@ int run_job(const std::string& what, bool isolate) try {
   loader all{data, {.workers = 2, .epochs = 1, .bad_samples = bad_sample_policy::mask}};
   std::string killed;
   while (const auto batch = all.next()) {
-    for (std::size_t i = 0; i < batch->size(); ++i)
-      std::printf("%s %d\n", batch->ids()[i].c_str(), batch->valid()[i] ? 1 : 0);
+    for (const auto& id : batch->ids())
+      std::printf("%s\n", id.c_str());
     for (const auto& bad : batch->bad())
       if (bad.why == cause::killed)
         killed += bad.id + ' ' + std::string{to_string(bad.why)} + ' ' + bad.text + '\n';
     const auto drawn = batch->view<std::uint32_t, 1>("drawn");
     for (std::size_t i = 0; i < batch->size(); ++i)
-      std::printf("%u\n", batch->valid()[i] ? drawn[i] : 0U);
+      std::printf("%d %u\n", batch->valid()[i] ? 1 : 0, batch->valid()[i] ? drawn[i] : 0U);
   }
   std::printf("%s", killed.c_str());
   return EXIT_SUCCESS;

@@ -78,10 +78,10 @@ public:
   }
   /// `name` is that of its files, `before` is shell text, such as further variables, and `within`
   /// is a command that runs another one.
-  std::unique_ptr<child_process> launch(const std::string& name, const std::string& log,
+  std::unique_ptr<other_program> launch(const std::string& name, const std::string& log,
                                         const words& more, const std::string& before = "",
                                         const words& within = {}) const {
-    return std::make_unique<child_process>(
+    return std::make_unique<other_program>(
         words{"/bin/sh", "-c",
               before + " LEAT_CLUSTER_TOKEN=secret exec \"$@\" 2>>'" + errors_of(name) + "'", "sh"}
             + within + words{leat_command, "run", "--pipeline", bench.at / "job.leat"} + length_
@@ -90,7 +90,7 @@ public:
         output_of(name));
   }
   /// Takes a process that `launch` made as a rank that `check_end` checks.
-  void take(std::uint64_t number, std::unique_ptr<child_process> process) {
+  void take(std::uint64_t number, std::unique_ptr<other_program> process) {
     ranks_.insert_or_assign(number, std::move(process));
   }
   /// Kills a rank that does not come back.
@@ -102,7 +102,7 @@ public:
     for (std::uint64_t rank = 0; rank < world_size_; ++rank)
       start(rank);
   }
-  child_process& rank(std::uint64_t number) { return *ranks_.at(number); }
+  other_program& rank(std::uint64_t number) { return *ranks_.at(number); }
   std::uint64_t world_size() const { return world_size_; }
 
   std::string log_of(std::uint64_t rank) const {
@@ -248,7 +248,7 @@ private:
   words length_;
   words options_;
   bool has_journals_ = false;
-  std::map<std::uint64_t, std::unique_ptr<child_process>> ranks_;
+  std::map<std::uint64_t, std::unique_ptr<other_program>> ranks_;
 };
 
 } // namespace leat::test

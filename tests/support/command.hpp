@@ -1,8 +1,8 @@
 #pragma once
 
 #include "tests/support/catch.hpp"
-#include "tests/support/child_process.hpp"
 #include "tests/support/json_members.hpp"
+#include "tests/support/other_program.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"

@@ -63,7 +63,7 @@ public:
 private:
   std::string output_;
   std::string errors_;
-  std::optional<child_process> child_;
+  std::optional<other_program> child_;
 };
 
 } // namespace leat::test

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "tests/support/catch.hpp"
-#include "tests/support/child_process.hpp"
 #include "tests/support/fake_device.hpp"
+#include "tests/support/other_program.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"

@@ -1,6 +1,6 @@
 #include "runtime/base/metrics.hpp"
 #include "runtime/base/trace.hpp"
-#include "tests/support/child_process.hpp"
+#include "tests/support/other_program.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/test.hpp"
 

@@ -5,7 +5,7 @@
 #include "runtime/sources/index_sections.hpp"
 #include "runtime/sources/indexed_places.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/child_process.hpp"
+#include "tests/support/other_program.hpp"
 #include "tests/support/photo_data.hpp"
 
 #include <cstdlib>

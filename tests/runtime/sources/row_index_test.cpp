@@ -4,7 +4,7 @@
 #include "runtime/sample/source_access.hpp"
 #include "runtime/sources/folder/folder_index.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/child_process.hpp"
+#include "tests/support/other_program.hpp"
 #include "tests/support/photo_data.hpp"
 #include "tests/support/seal_index.hpp"
 #include "tests/support/thrown_error.hpp"

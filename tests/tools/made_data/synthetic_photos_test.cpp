@@ -1,5 +1,5 @@
-#include "tests/support/child_process.hpp"
 #include "tests/support/jpeg_writer.hpp"
+#include "tests/support/other_program.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/tar_members.hpp"
 #include "tests/support/temporary_directory.hpp"

@@ -1,4 +1,4 @@
-#include "tests/support/child_process.hpp"
+#include "tests/support/other_program.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/standard.hpp"
 #include "tests/support/temporary_directory.hpp"

@@ -1,6 +1,6 @@
 #include "runtime/cluster/boot_clock.hpp"
 #include "runtime/cluster/process/process_identity.hpp"
-#include "tests/support/child_process.hpp"
+#include "tests/support/other_program.hpp"
 #include "tests/support/pipe.hpp"
 #include "tests/support/test.hpp"
 

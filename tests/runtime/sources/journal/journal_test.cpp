@@ -1,7 +1,7 @@
 #include "runtime/sources/journal/journal.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/child_process.hpp"
 #include "tests/support/file_size_limit.hpp"
+#include "tests/support/other_program.hpp"
 #include "tests/support/pipe.hpp"
 #include "tests/support/random_text.hpp"
 #include "tests/support/tar_writer.hpp"

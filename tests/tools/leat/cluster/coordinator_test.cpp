@@ -254,7 +254,7 @@ TEST_CASE("leat cluster status: watches a job to its end") {
   const command_bench x;
   coordinator_process lead{x, "lead", {"--state", x.at / "state"}};
   const auto address = lead.address();
-  child_process watch{{"/bin/sh", "-c", "LEAT_CLUSTER_TOKEN=secret exec \"$@\"", "sh", leat_command,
+  other_program watch{{"/bin/sh", "-c", "LEAT_CLUSTER_TOKEN=secret exec \"$@\"", "sh", leat_command,
                        "cluster", "status", "--watch", "--join", address},
                       x.at / "watched"};
   const auto says = [&](const char* text) {

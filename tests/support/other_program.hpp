@@ -20,9 +20,9 @@
 namespace leat {
 
 /// Another program, started with its output in a file. Killed with its owner.
-class child_process {
+class other_program {
 public:
-  child_process(const std::vector<std::string>& command, const std::string& output) {
+  other_program(const std::vector<std::string>& command, const std::string& output) {
     std::vector<char*> arguments;
     for (const auto& x : command)
       arguments.push_back(const_cast<char*>(x.c_str()));
@@ -40,10 +40,10 @@ public:
       ::_exit(127);
     }
   }
-  child_process(child_process&& other) noexcept : pid_(other.pid_) { other.pid_ = -1; }
-  child_process(const child_process&) = delete;
-  child_process& operator=(const child_process&) = delete;
-  ~child_process() { kill(); }
+  other_program(other_program&& other) noexcept : pid_(other.pid_) { other.pid_ = -1; }
+  other_program(const other_program&) = delete;
+  other_program& operator=(const other_program&) = delete;
+  ~other_program() { kill(); }
 
   /// Sends SIGKILL and waits for the end.
   void kill() {
@@ -115,7 +115,7 @@ inline std::string read_file(const std::string& path) {
 /// Runs a program to its end. `scratch`: a file for its output.
 inline finished_process run_process(const std::vector<std::string>& command,
                                     const std::string& scratch) {
-  const int code = child_process{command, scratch}.wait();
+  const int code = other_program{command, scratch}.wait();
   return {code, read_file(scratch)};
 }
 
