@@ -87,6 +87,7 @@ int spawn(const std::vector<std::string>& arguments, std::span<const int> descri
   files.close_from(as);
   const plain_signals signals;
   std::vector<char*> words;
+  words.reserve(arguments.size() + 1);
   for (const auto& x : arguments)
     words.push_back(const_cast<char*>(x.c_str())); // NOLINT(cppcoreguidelines-pro-type-const-cast)
   words.push_back(nullptr);
