@@ -57,7 +57,8 @@ loader_options options_of(std::size_t workers) {
   return {.workers = workers, .epochs = 2, .bad_samples = bad_sample_policy::mask};
 }
 
-/// Without their snapshots, which may begin to count elsewhere after a resume.
+/// Without their snapshots, which may count from another base after a resume, or where samples that
+/// are probed come late.
 std::vector<handed_over> batches(std::vector<handed_over> all) {
   for (auto& x : all)
     x.snapshot.clear();
@@ -98,12 +99,11 @@ TEST_CASE("isolated_map: random pipelines hand over the same batches and snapsho
     REQUIRE(all_of(data, 0) == needed);
     {
       loader killed{data, options_of(1 + chance() % 3)};
-      REQUIRE(rest_of(killed,
-                      [&] {
-                        if (const auto all = living_children(); !all.empty() && chance() % 3 == 0)
-                          ::kill(all[chance() % all.size()], chance() % 2 == 0 ? SIGKILL : SIGTERM);
-                      })
-              == needed);
+      const auto found = rest_of(killed, [&] {
+        if (const auto all = living_children(); !all.empty() && chance() % 3 == 0)
+          ::kill(all[chance() % all.size()], chance() % 2 == 0 ? SIGKILL : SIGTERM);
+      });
+      REQUIRE(batches(found) == batches(needed));
     }
     const auto cut = chance() % (needed.size() - 1);
     const std::vector<handed_over> left{needed.begin() + static_cast<std::ptrdiff_t>(cut) + 1,
