@@ -1,6 +1,7 @@
 #include "runtime/children/call_codec.hpp"
 #include "runtime/children/child_process.hpp"
 #include "runtime/children/shared_memory.hpp"
+#include "tests/support/living_children.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/test.hpp"
 
@@ -27,17 +28,6 @@ child_recipe recipe(const std::string& kind, std::size_t processes) {
 
 std::shared_ptr<child_pool> pool(const std::string& kind, std::size_t processes) {
   return std::make_shared<child_pool>(recipe(kind, processes));
-}
-
-/// Children of this process that it has not waited for.
-std::vector<pid_t> children() {
-  std::vector<pid_t> found;
-  for (const auto& task : std::filesystem::directory_iterator{"/proc/self/task"}) {
-    std::ifstream from{task.path() / "children"};
-    for (pid_t pid = 0; from >> pid;)
-      found.push_back(pid);
-  }
-  return found;
 }
 
 std::size_t open_files() {
@@ -108,7 +98,7 @@ TEST_CASE("child_team: rows that crash their processes are bad, and no other, un
     std::thread storm{[&, draw = std::mt19937_64{seed + 1}]() mutable {
       while (!is_over) {
         std::this_thread::sleep_for(std::chrono::microseconds{draw() % 40'000});
-        if (const auto all = children(); !all.empty() && ++ended > 0)
+        if (const auto all = test::living_children(); !all.empty() && ++ended > 0)
           ::kill(all[draw() % all.size()], draw() % 2 == 0 ? SIGKILL : SIGTERM);
       }
     }};
@@ -209,7 +199,7 @@ TEST_CASE("child_team: children that cannot begin end the job, and say why") {
 }
 
 TEST_CASE("child_team: no child and no descriptor is left, and none has those of others") {
-  const auto before = children().size();
+  const auto before = test::living_children().size();
   const auto files = open_files();
   {
     const auto in = pool("map", 3);
@@ -222,8 +212,8 @@ TEST_CASE("child_team: no child and no descriptor is left, and none has those of
       places.emplace_back(rng{1, 2}, 0, 0, 1, nullptr);
     }
     together(all, places);
-    REQUIRE(children().size() == before + 3);
-    for (const auto pid : children()) {
+    REQUIRE(test::living_children().size() == before + 3);
+    for (const auto pid : test::living_children()) {
       const std::filesystem::directory_iterator given{"/proc/" + std::to_string(pid) + "/fd"};
       std::set<std::string> theirs;
       for (const auto& x : given)
@@ -232,7 +222,7 @@ TEST_CASE("child_team: no child and no descriptor is left, and none has those of
       REQUIRE(theirs == std::set<std::string>{"0", "1", "2", "3", "4", "5"});
     }
   }
-  REQUIRE(children().size() == before);
+  REQUIRE(test::living_children().size() == before);
   REQUIRE(open_files() == files);
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/children/isolated_map.hpp"
 #include "runtime/pipeline/operator_node.hpp"
+#include "tests/support/living_children.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/test.hpp"
 
@@ -12,17 +13,6 @@
 
 namespace leat::isolated_map_test {
 namespace {
-
-/// Children of this process that it has not waited for.
-std::vector<pid_t> living_children() {
-  std::vector<pid_t> found;
-  for (const auto& task : std::filesystem::directory_iterator{"/proc/self/task"}) {
-    std::ifstream from{task.path() / "children"};
-    for (pid_t pid = 0; from >> pid;)
-      found.push_back(pid);
-  }
-  return found;
-}
 
 /// leat's own maps in a place of each kind: before a shuffle, before and after what looks at
 /// content, in one of two inputs, and last; `isolate` draws which of them are isolated.
@@ -100,7 +90,7 @@ TEST_CASE("isolated_map: random pipelines hand over the same batches and snapsho
     {
       loader killed{data, options_of(1 + chance() % 3)};
       const auto found = rest_of(killed, [&] {
-        if (const auto all = living_children(); !all.empty() && chance() % 3 == 0)
+        if (const auto all = test::living_children(); !all.empty() && chance() % 3 == 0)
           ::kill(all[chance() % all.size()], chance() % 2 == 0 ? SIGKILL : SIGTERM);
       });
       REQUIRE(batches(found) == batches(needed));
@@ -114,7 +104,7 @@ TEST_CASE("isolated_map: random pipelines hand over the same batches and snapsho
       REQUIRE(batches(rest_of(resumed, [] {})) == batches(left));
     }
   }
-  REQUIRE(living_children().empty());
+  REQUIRE(test::living_children().empty());
 }
 
 TEST_CASE("isolated_map: texts have it, facts do not") {
@@ -163,13 +153,13 @@ TEST_CASE("isolated_map: functions of a program that is not its own child are re
 
 TEST_CASE("isolated_map: other functions in its place run in this process") {
   const auto data = count(9).map(pad("value", 9), {.isolate = true}).batch(3);
-  const auto before = living_children().size();
+  const auto before = test::living_children().size();
   loader all{with_maps(data, {{.name = "pad@1",
                                .parameters = "field=value length=9 value=0",
                                .make = [] { return [](sample&, context&) {}; }}}),
              {.workers = 1, .epochs = 1}};
   REQUIRE(all.next()->field("value").shape[1] == 8);
-  REQUIRE(living_children().size() == before);
+  REQUIRE(test::living_children().size() == before);
 }
 
 /// What the program prints that isolates functions of its own.
