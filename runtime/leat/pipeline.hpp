@@ -49,7 +49,7 @@ struct map_stage {
 struct map_options {
   /// The map runs in child processes, one per worker, so that a crash in it ends neither the job
   /// nor its other samples: a sample that ends its process twice, alone, is bad (`killed`). The
-  /// batches, their order and snapshots are the same. Costs some 10 us per sample and a copy of
+  /// batches, their order and snapshots are the same. Costs 10 to 20 us per sample and a copy of
   /// its fields, there and back.
   bool isolate = false;
 };
