@@ -27,7 +27,7 @@ namespace leat {
 namespace {
 
 /// What is received at a time.
-constexpr std::size_t read_bytes = 64 << 10;
+constexpr std::size_t bytes_per_read = 64 << 10;
 /// Beside a coordinator, a peer is cut off that leaves so much unread: words have some hundred
 /// bytes. To the coordinator larger things are on their way, such as the parts of snapshots.
 constexpr std::size_t most_unsent_to_peers = 1 << 20;
@@ -117,7 +117,7 @@ private:
     is_open_ = true;
     // At most, and not exactly: frames are put together here. Reading is never halted, since CAF
     // loses what has come by then.
-    configure_read(handle_, caf::io::receive_policy::at_most(read_bytes));
+    configure_read(handle_, caf::io::receive_policy::at_most(bytes_per_read));
     ack_writes(handle_, true);
     set_down_handler([this](const caf::down_msg&) { leave(); });
     set_exit_handler([this](const caf::exit_msg&) { leave(); });

@@ -19,7 +19,7 @@ TIDY = "clang-tidy-14"
 
 
 def parts(build, place):
-    """Files to look at: each with the compiler's arguments, and how many sources it includes. Product code alone."""
+    """Files to look at: each with the compiler's arguments, and the sources it includes. Product code alone."""
     recent = changed(50)
     place.mkdir(parents=True, exist_ok=True)
     for number, (arguments, sources) in enumerate(units(build)):
@@ -27,9 +27,13 @@ def parts(build, place):
         for begin in range(0, len(chosen), AT_ONCE):
             those = chosen[begin : begin + AT_ONCE]
             part = place / f"{number}_{begin}.cpp"
-            lines = (f'// NOLINTNEXTLINE(bugprone-suspicious-include)\n#include "{ROOT}/{x}"\n' for x in those)
-            part.write_text("".join(lines), encoding="utf-8")
-            yield part, without_precompiled(arguments[1:]), len(those)
+            write(part, those)
+            yield part, without_precompiled(arguments[1:]), those
+
+
+def write(part, sources):
+    lines = (f'// NOLINTNEXTLINE(bugprone-suspicious-include)\n#include "{ROOT}/{x}"\n' for x in sources)
+    part.write_text("".join(lines), encoding="utf-8")
 
 
 def without_precompiled(arguments):
@@ -44,7 +48,20 @@ def without_precompiled(arguments):
 
 
 def problem_of(work):
-    part, arguments, _ = work
+    """What there is to say of a part. Names of one source may clash with another's: what counts then is each by itself."""
+    part, arguments, sources = work
+    problem = look_at(part, arguments)
+    if not problem or len(sources) == 1:
+        return problem
+    problems = []
+    for number, source in enumerate(sources):
+        alone = part.with_stem(f"{part.stem}_alone_{number}")
+        write(alone, [source])
+        problems.append(look_at(alone, arguments))
+    return "".join(problems)
+
+
+def look_at(part, arguments):
     command = [TIDY, "--quiet", f"--config-file={ROOT}/.clang-tidy", str(part), "--", *arguments]
     asked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return asked.stdout + asked.stderr if asked.returncode else ""
@@ -57,7 +74,7 @@ def main():
     work = list(parts(build, build / "tidy"))
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         problems = [x for x in threads.map(problem_of, work) if x]
-    print(f"clang-tidy: {sum(x[2] for x in work)} sources in {len(work)} parts, {len(problems)} parts with problems")
+    print(f"clang-tidy: {sum(len(x[2]) for x in work)} sources in {len(work)} parts, {len(problems)} parts with problems")
     print("\n".join(problems), end="", file=sys.stderr)
     sys.exit(1 if problems else 0)
 
