@@ -17,9 +17,9 @@ def lot(name: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{os.environ.get('LEAT_CI_SEED')} {name}".encode()).digest()[:8])
 
 
-def is_drawn(name: str) -> bool:
-    """One in three; without a seed everything."""
-    return "LEAT_CI_SEED" not in os.environ or lot(name) % 3 == 0
+def is_drawn(name: str, one_in: int = 3) -> bool:
+    """One in so many; without a seed everything."""
+    return "LEAT_CI_SEED" not in os.environ or lot(name) % one_in == 0
 
 
 def drawn(names: set[str], most: int) -> set[str]:

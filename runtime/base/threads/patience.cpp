@@ -79,7 +79,10 @@ bool outer_caller_lasts() {
 void check_patience() {
   if (given_up && *given_up)
     throw patience_ended{};
-  if (!of_caller || steady_clock::now() < of_caller->next() || of_caller->lasts())
+  if (!of_caller)
+    return;
+  const auto next = of_caller->next(); // the first call begins the wait, so before the time is read
+  if (steady_clock::now() < next || of_caller->lasts())
     return;
   if (given_up)
     *given_up = true;
