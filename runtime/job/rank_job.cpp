@@ -2,6 +2,7 @@
 
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/worker_record.hpp"
+#include "runtime/rows/expecting_order.hpp"
 #include "runtime/rows/indexed_order.hpp"
 #include "runtime/rows/iterator_order.hpp"
 #include "runtime/rows/row_id.hpp"
@@ -53,15 +54,21 @@ resume_point rank_job::position() const {
 }
 
 std::unique_ptr<batch_order> rank_job::make_order(const std::shared_ptr<call_record>& calls) const {
-  if (plan->shape.is_indexed)
-    return std::make_unique<indexed_order>(plan->shape, rank, world_size, epochs, at.next);
-  return std::make_unique<iterator_order>(plan->samples, plan->shape, rank, world_size, epochs,
-                                          iterator_start{.at = at.next,
-                                                         .lanes = lanes_of(at),
-                                                         .calls = calls,
-                                                         .changes = weights.all(),
-                                                         .threads_ahead = threads_ahead,
-                                                         .lends_lanes = !calls});
+  if (plan->shape.is_indexed) {
+    const auto make = [&] {
+      return std::make_unique<indexed_order>(plan->shape, rank, world_size, epochs, at.next);
+    };
+    return std::make_unique<expecting_order>(make(), plan, make());
+  }
+  auto order =
+      std::make_unique<iterator_order>(plan->samples, plan->shape, rank, world_size, epochs,
+                                       iterator_start{.at = at.next,
+                                                      .lanes = lanes_of(at),
+                                                      .calls = calls,
+                                                      .changes = weights.all(),
+                                                      .threads_ahead = threads_ahead,
+                                                      .lends_lanes = !calls});
+  return std::make_unique<expecting_order>(std::move(order), plan, nullptr);
 }
 
 void rank_job::pass(const batch_plan& x) {

@@ -1,7 +1,7 @@
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sample/source_access.hpp"
-#include "runtime/storage/local_store.hpp"
 #include "runtime/storage/read_now.hpp"
+#include "runtime/storage/remote/store_of.hpp"
 
 #include <leat/stored_source.hpp>
 
@@ -10,7 +10,7 @@
 namespace leat {
 
 stored_source::stored_source(std::vector<std::string> files)
-    : stored_source(local_store().open(std::move(files))) {}
+    : stored_source(open_named(files, "indexed")) {}
 
 stored_source::stored_source(std::shared_ptr<stored_objects> objects)
     : objects_(std::move(objects)) {}

@@ -5,6 +5,7 @@
 #include "runtime/storage/durable_file.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/open_files.hpp"
+#include "runtime/storage/remote/store_of.hpp"
 
 #include <leat/error.hpp>
 #include <leat/notice.hpp>
@@ -39,8 +40,12 @@ std::string cache_dir() {
   return home.empty() ? home : home + "/.cache/leat";
 }
 
+bool is_on_this_machine(const std::string& data) {
+  return store_of(data).is_near();
+}
+
 std::string path_in(const std::string& dir, const std::string& data) {
-  auto absolute = fs::absolute(data).lexically_normal().string();
+  auto absolute = is_on_this_machine(data) ? fs::absolute(data).lexically_normal().string() : data;
   auto bytes = std::as_bytes(std::span{absolute.data(), absolute.size()});
   return dir + "/" + to_string(xxh3_128(bytes)) + ".leat-index";
 }
@@ -91,7 +96,9 @@ bool store(const std::string& path, std::span<const std::byte> bytes) try {
 std::vector<std::string> index_paths(const std::string& data, const std::string& index_dir) {
   if (!index_dir.empty())
     return {path_in(index_dir, data)};
-  std::vector<std::string> paths{data + ".leat-index"};
+  std::vector<std::string> paths;
+  if (is_on_this_machine(data))
+    paths.push_back(data + ".leat-index");
   if (auto dir = cache_dir(); !dir.empty())
     paths.push_back(path_in(dir, data));
   return paths;

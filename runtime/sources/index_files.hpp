@@ -41,7 +41,8 @@ private:
 };
 
 /// Where the index of a data file or folder may lie, in order of preference: in `index_dir`, or, if
-/// that is empty, beside the data and in the user's cache (`tar_options::index_dir`).
+/// that is empty, beside the data, if they are on this machine, and in the user's cache
+/// (`tar_options::index_dir`).
 std::vector<std::string> index_paths(const std::string& data, const std::string& index_dir);
 
 /// How many of its first bytes are to be held, by the header of an index of `all` bytes; 0: it is

@@ -2,6 +2,7 @@
 
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/storage/file_descriptor.hpp"
+#include "runtime/storage/remote/store_of.hpp"
 
 #include <sys/stat.h>
 
@@ -23,6 +24,21 @@ void check_plain(const std::string& path) {
 
 } // namespace
 
+std::string named_files::path_of(const std::string& name) const {
+  if (name.starts_with('/') || !store_of(name).is_near())
+    return name;
+  return store_of(folder_).is_near() ? (std::filesystem::path{folder_} / name).string()
+                                     : folder_ + '/' + name;
+}
+
+file_set named_files::files_of(const std::string& name) const {
+  const auto path = path_of(name);
+  const auto& store = store_of(path);
+  if (store.is_near())
+    check_plain(path);
+  return {.paths = {store.full_name(path)}, .names = {name}, .others = {}, .store = &store};
+}
+
 std::shared_ptr<const stream_source> named_files::get(const std::string& name) const {
   {
     mutex_lock lock{mutex_};
@@ -31,9 +47,7 @@ std::shared_ptr<const stream_source> named_files::get(const std::string& name) c
       return std::move(*known);
     }
   }
-  const auto path = (std::filesystem::path{folder_} / name).string();
-  check_plain(path);
-  auto file = open_({.paths = {path}, .names = {name}});
+  auto file = open_(files_of(name));
   mutex_lock lock{mutex_};
   files_.put(name, file);
   return file;

@@ -19,8 +19,8 @@ class named_files {
 public:
   using stream_opener_function = std::function<std::shared_ptr<const stream_source>(file_set)>;
 
-  /// Names that do not begin with "/" are relative to `folder`, or if it is empty, to the process's
-  /// working directory.
+  /// Names that do not begin with "/", and are no addresses, are relative to `folder`, which may be
+  /// an address; if it is empty, to the process's working directory.
   named_files(std::string folder, stream_opener_function open)
       : folder_(std::move(folder)), open_(std::move(open)) {}
 
@@ -43,6 +43,9 @@ public:
 
 private:
   static constexpr std::size_t max_open = 128;
+
+  std::string path_of(const std::string& name) const;
+  file_set files_of(const std::string& name) const;
 
   std::string folder_;
   stream_opener_function open_;

@@ -11,8 +11,8 @@
 #include "runtime/sources/index_files.hpp"
 #include "runtime/sources/tar/tar_index.hpp"
 #include "runtime/storage/file_set.hpp"
-#include "runtime/storage/local_store.hpp"
 #include "runtime/storage/read_now.hpp"
+#include "runtime/storage/remote/store_of.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/pipeline_facts.hpp>
@@ -66,9 +66,11 @@ class surveyor {
 public:
   void survey(const std::string& shard, const tar_options& options, const on_bytes& tell) {
     // Opened first: otherwise an index of another file might be kept as one of this.
-    const auto file = local_store().open({shard});
+    const auto& in = store_of(shard);
+    const auto file = in.open({shard});
     const auto version = file->stat(0);
-    const auto index = open_tar_index(shard, options);
+    const auto index =
+        in.is_near() ? open_tar_index(shard, options) : open_tar_index(in, *file, 0, options);
     expect_same(index.shard(), version, shard);
     const auto& kept = index.places();
     const auto fields = index.all_fields();
@@ -181,7 +183,7 @@ private:
 std::uint64_t bytes_of(const std::vector<std::string>& shards) {
   return std::transform_reduce(
       shards.begin(), shards.end(), std::uint64_t{0}, std::plus<>{},
-      [](const std::string& x) { return local_store().stat(x).version.size; });
+      [](const std::string& x) { return store_of(x).stat(x).version.size; });
 }
 
 /// Calls `survey` for each of `pieces`, on all cores. Throws the error of the first piece that has

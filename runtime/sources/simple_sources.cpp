@@ -5,7 +5,7 @@
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/pipeline_registry.hpp"
 #include "runtime/sources/piece_source.hpp"
-#include "runtime/storage/local_store.hpp"
+#include "runtime/storage/remote/store_of.hpp"
 
 #include <leat/sources.hpp>
 
@@ -77,8 +77,8 @@ class raw_source final : public piece_source {
 public:
   raw_source(const std::string& path, dtype type, const shape& dims, std::uint64_t record_bytes,
              const raw_options& options)
-      : piece_source(local_store().open({path}), "value"),
-        name_(std::filesystem::path{path}.filename().string()), type_(type), dims_(dims),
+      : piece_source(open_named({path}, "raw_records"), "value"),
+        name_(std::filesystem::path{objects().name(0)}.filename().string()), type_(type), dims_(dims),
         record_bytes_(record_bytes), bytes_(objects().stat(0).size) {
     if (const auto rest = bytes_ % record_bytes_; rest != 0 && !options.drop_last)
       refuse_rest(path, rest);

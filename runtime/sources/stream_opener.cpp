@@ -1,6 +1,7 @@
 #include "runtime/sources/stream_opener.hpp"
 
 #include "runtime/sample/item.hpp"
+#include "runtime/storage/remote/far_stream.hpp"
 #include "runtime/storage/stream_ahead.hpp"
 
 #include <leat/error.hpp>
@@ -132,8 +133,7 @@ private:
     const bool fits =
         stream && stream->offset() >= restart_.unpacked && stream->offset() <= offset_;
     if (!fits)
-      stream = opener_.open_packed(
-          file_, std::make_unique<plain>(opener_.files_, file_, restart_.packed), restart_);
+      stream = opener_.open_packed(file_, opener_.open_stored(file_, restart_.packed), restart_);
     if (!skip_to(*stream, offset_, stop_))
       ends_early(opener_.files_.path(file_), stream->offset(), offset_);
     return stream;
@@ -184,7 +184,7 @@ std::unique_ptr<byte_stream> stream_opener::open(std::size_t file, std::uint64_t
                      : std::move(in);
   }
   if (!is_packed)
-    return std::make_unique<plain>(files_, file, offset);
+    return open_stored(file, offset);
   std::stop_source stop;
   auto stream =
       std::make_unique<pooled>(*this, file, pool_.new_id(), offset, from, stop.get_token());
@@ -209,6 +209,13 @@ void stream_opener::read_again(std::size_t file, std::uint64_t offset, restart_p
   }() : files_.read(file, offset, into, stop);
   if (got < into.size())
     ends_early(files_.path(file), offset + got, offset + into.size());
+}
+
+std::unique_ptr<byte_stream> stream_opener::open_stored(std::size_t file,
+                                                        std::uint64_t offset) const {
+  if (files_.are_near())
+    return std::make_unique<plain>(files_, file, offset);
+  return std::make_unique<far_stream>(files_.objects(), file, offset, files_.bytes(file));
 }
 
 std::unique_ptr<packed_stream> stream_opener::open_packed(std::size_t file,

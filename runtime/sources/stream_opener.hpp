@@ -32,6 +32,9 @@ public:
     return !files_.is_pipe(file) && files_.packed(file) == packing::none;
   }
 
+  /// Whether what is read of it should be kept, as to read it again takes long or is impossible.
+  bool is_read_once(std::size_t file) const { return !seekable(file) || !files_.are_near(); }
+
   /// True for a stored file that is compressed.
   bool is_unpacked(std::size_t file) const {
     return !files_.is_pipe(file) && files_.packed(file) != packing::none;
@@ -68,6 +71,8 @@ private:
   class pipe;
   class pooled;
 
+  /// The bytes of a stored file, as stored.
+  std::unique_ptr<byte_stream> open_stored(std::size_t file, std::uint64_t offset) const;
   std::unique_ptr<packed_stream> open_packed(std::size_t file, std::unique_ptr<byte_stream> in,
                                              restart_point from) const;
 

@@ -82,8 +82,6 @@ constexpr std::array address_marks{
     kind_mark{"abfs://", "an address in Azure's storage", ""},
     kind_mark{"hdfs://", "an address in HDFS", ""},
     kind_mark{"hf://", "a Hugging Face address", ""},
-    kind_mark{"http://", "a web address", ""},
-    kind_mark{"https://", "a web address", ""},
     kind_mark{"file://", "an address", ""},
 };
 

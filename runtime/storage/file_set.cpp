@@ -4,6 +4,7 @@
 #include "runtime/base/limits.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/storage/file_kind.hpp"
+#include "runtime/storage/remote/store_of.hpp"
 
 #include <glob.h>
 
@@ -142,6 +143,16 @@ bool is_pipe(const std::string& path) {
   return type == fs::file_type::fifo || type == fs::file_type::character;
 }
 
+/// Objects that are not on this machine: opening them finds out whether they exist.
+std::vector<std::string> match_far(const object_store& store, const std::string& pattern,
+                                   const std::string& stage) {
+  if (is_glob(pattern))
+    throw_file_error(errc::invalid_argument, stage, pattern,
+                     "a pattern for files of a server that cannot be listed",
+                     "their names; braces stand for several: \"{000..099}.tar\"");
+  return {store.full_name(pattern)};
+}
+
 std::vector<std::string> match(const std::string& pattern, file_kinds kinds, passed_over& others) {
   if (is_file(pattern) || (kinds == file_kinds::with_pipes && is_pipe(pattern)))
     return {pattern};
@@ -199,11 +210,18 @@ file_set find_files(const std::vector<std::string>& patterns, const std::string&
   std::set<std::string> seen;
   for (const auto& pattern : patterns)
     for (const auto& name : expand_braces(pattern)) {
-      auto matches = match(name, kinds, files.others);
+      const auto& store = store_of(name);
+      if (files.paths.empty())
+        files.store = &store;
+      else if (files.store != &store)
+        throw_file_error(errc::invalid_argument, stage, name, "a file elsewhere than the first one",
+                         "files of one store: all of this machine, or all of web servers");
+      auto matches =
+          store.is_near() ? match(name, kinds, files.others) : match_far(store, name, stage);
       if (matches.empty())
         refuse_name(name, pattern, stage);
       for (const auto& file : matches) {
-        auto path = fs::absolute(file).lexically_normal().string();
+        auto path = store.is_near() ? fs::absolute(file).lexically_normal().string() : file;
         if (!seen.insert(path).second)
           throw_file_error(errc::invalid_argument, stage, path, "the same file twice",
                            "each file once");

@@ -49,7 +49,20 @@ private:
 
 } // namespace
 
+void stored_objects::read_ahead(std::span<const read_part> parts, read_done done,
+                                const std::stop_token& stop) {
+  read(parts, std::move(done), stop);
+}
+
 void stored_objects::expect(std::size_t, std::uint64_t, std::uint64_t) noexcept {}
+
+bool stored_objects::expect_soon(std::span<const expected_range>) noexcept {
+  return false;
+}
+
+void stored_objects::expect_nothing() noexcept {}
+
+void stored_objects::expect_stats() noexcept {}
 
 read_result stored_objects::read_here(std::span<const read_part> parts,
                                       const std::stop_token& stop) {

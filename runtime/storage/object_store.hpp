@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,10 @@ namespace leat {
 
 /// Distinguishes versions of a stored object (a file).
 struct object_version {
+  /// A time that no file has: the store knows none, and `tag` alone tells versions of one size
+  /// apart.
+  static constexpr std::int64_t no_time = std::numeric_limits<std::int64_t>::min();
+
   std::uint64_t size = 0;
   /// When it was last written.
   std::int64_t mtime_ns = 0;
@@ -59,6 +64,14 @@ struct read_part {
   std::size_t object = 0;
   std::uint64_t offset = 0;
   std::span<std::byte> into = {};
+};
+
+/// A range of bytes that will be read.
+struct expected_range {
+  /// Index among the objects that were opened together.
+  std::size_t object = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
 };
 
 /// The result of a read.
@@ -104,8 +117,19 @@ public:
   /// this to save the cost of waiting.
   virtual read_result read_here(std::span<const read_part> parts, const std::stop_token& stop);
 
+  /// Like `read`, for bytes that nobody waits for yet: what others wait for comes first.
+  virtual void read_ahead(std::span<const read_part> parts, read_done done,
+                          const std::stop_token& stop);
+
   /// A hint: the caller's thread will read this range after what it reads next.
   virtual void expect(std::size_t object, std::uint64_t offset, std::uint64_t size) noexcept;
+  /// A hint: threads will read these ranges soon, each once and about in this order. False if the
+  /// store has no use for it, as its reads cost no waiting.
+  virtual bool expect_soon(std::span<const expected_range> ranges) noexcept;
+  /// A hint: nothing that was expected before will be read.
+  virtual void expect_nothing() noexcept;
+  /// A hint: `stat` will be called for all objects, which may take a request each.
+  virtual void expect_stats() noexcept;
 };
 
 /// Objects that are read in the caller's thread.
@@ -140,8 +164,8 @@ public:
   virtual std::uint64_t bytes(std::size_t object) const = 0;
 };
 
-/// Where data is stored: a file system; later, buckets and servers. Many threads may call all
-/// members concurrently. All of them block; reads of the opened objects need not.
+/// Where data is stored: a file system, web servers. `store_of` gives that of a name. Many threads
+/// may call all members concurrently. All of them block; reads of the opened objects need not.
 class object_store : not_copied {
 public:
   virtual ~object_store() = default;
@@ -162,6 +186,10 @@ public:
   /// whose size differs from when it was listed fails with `errc::torn_file` and this `stage`.
   virtual std::shared_ptr<stored_objects> open(std::shared_ptr<const object_names> names,
                                                std::string stage) const = 0;
+
+  /// The only name that is used for an object that has several. Throws `errc::invalid_argument` if
+  /// none can have this name.
+  virtual std::string full_name(const std::string& name) const { return name; }
 
   /// Whether this machine's page cache has most of what is read.
   virtual bool is_near() const noexcept { return false; }

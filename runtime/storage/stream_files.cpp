@@ -38,9 +38,16 @@ packing packing_of(std::string_view name) noexcept {
 stream_files::stream_files(file_set files, read_pattern pattern)
     : serial_(next_serial()), names_(std::move(files.names)), others_(std::move(files.others)),
       are_near_(files.store->is_near()) {
-  for (const auto& path : files.paths)
-    facts_of_.push_back(look_at(path, *files.store));
-  objects_ = files.store->open(std::move(files.paths), pattern);
+  if (are_near_)
+    for (const auto& path : files.paths)
+      facts_of_.push_back(look_at(path, *files.store));
+  objects_ = files.store->open(files.paths, pattern);
+  if (are_near_)
+    return;
+  objects_->expect_stats();
+  for (std::size_t i = 0; i < files.paths.size(); ++i)
+    facts_of_.push_back(
+        {.bytes = objects_->stat(i).size, .is_pipe = false, .packed = packing_of(files.paths[i])});
 }
 
 stream_files::file_facts stream_files::look_at(const std::string& path, const object_store& store) {

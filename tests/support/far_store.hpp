@@ -58,7 +58,7 @@ public:
   }
   object_stat stat(const std::string& name) const override { return local_store().stat(name); }
   std::shared_ptr<stored_objects> open(std::vector<std::string> names,
-                                       read_pattern) const override {
+                                       read_pattern = read_pattern::normal) const override {
     return std::make_shared<far_objects>(net_, local_store().open(std::move(names)));
   }
   std::shared_ptr<stored_objects> open(std::shared_ptr<const object_names> names,

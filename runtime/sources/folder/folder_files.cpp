@@ -5,7 +5,7 @@
 #include "runtime/base/xxh3.hpp"
 #include "runtime/storage/file_kind.hpp"
 #include "runtime/storage/hidden_entry.hpp"
-#include "runtime/storage/local_store.hpp"
+#include "runtime/storage/remote/store_of.hpp"
 
 #include <leat/sources.hpp>
 
@@ -175,6 +175,10 @@ std::string folder_name(std::string directory) {
   return directory;
 }
 
+std::shared_ptr<const folder_files> list_folder(const std::string& directory) {
+  return list_folder(directory, store_of(directory));
+}
+
 std::shared_ptr<const folder_files> list_folder(const std::string& directory,
                                                 const object_store& store) {
   std::shared_ptr<const folder_files> x;
@@ -193,7 +197,7 @@ std::shared_ptr<const folder_files> list_folder(const std::string& directory,
 
 std::vector<std::string> class_names(const std::string& directory) try {
   std::vector<std::string> names;
-  for (auto& x : listing{folder_name(directory), local_store()}.classes())
+  for (auto& x : listing{folder_name(directory), store_of(directory)}.classes())
     names.push_back(std::move(x.name));
   return names;
 } catch (const error& x) {

@@ -59,9 +59,10 @@ struct folder_files final : object_names {
 /// `directory` without slashes at its end.
 std::string folder_name(std::string directory);
 
-/// Lists the images. Throws `errc::not_found` (no class, no image, no folder) and `errc::io`.
+/// Lists the images, in the store of that name or in another one. Throws `errc::not_found` (no class, no image, no folder) and `errc::io`.
+std::shared_ptr<const folder_files> list_folder(const std::string& directory);
 std::shared_ptr<const folder_files> list_folder(const std::string& directory,
-                                                const object_store& store = local_store());
+                                                const object_store& store);
 
 /// The digest of the images' paths and sizes, and, where there are any, of the number of hidden
 /// folders that older versions took for classes: their snapshots have other labels.

@@ -55,7 +55,12 @@ pipeline rows_of(const std::string& format, std::vector<std::string> patterns,
   if (!options.types.empty())
     written.push_back({"types", types.texts()});
   return source_pipeline(format, std::move(written), [=, options = std::move(options)] {
-    return std::make_shared<const table_source>(format, find_files(patterns, format), options,
+    auto files = find_files(patterns, format);
+    if (!files.store->is_near())
+      throw_file_error(errc::invalid_argument, format, files.paths.front(),
+                       "a file that is not on this machine",
+                       "one that is: a program's reader opens it by its path");
+    return std::make_shared<const table_source>(format, std::move(files), options,
                                                 readers().get(format));
   });
 }

@@ -6,7 +6,10 @@
 #include "runtime/base/xxh3.hpp"
 #include "runtime/sources/tar/tar_member_name.hpp"
 #include "runtime/storage/file_descriptor.hpp"
+#include "runtime/storage/local_store.hpp"
 #include "runtime/storage/read_now.hpp"
+#include "runtime/storage/remote/far_stream.hpp"
+#include "runtime/storage/remote/store_of.hpp"
 
 #include <leat/notice.hpp>
 
@@ -42,6 +45,8 @@ hash128 subject_of(const object_version& shard) {
   hash.add(tar_rules);
   hash.add(shard.size);
   hash.add(static_cast<std::uint64_t>(shard.mtime_ns));
+  if (shard.mtime_ns == object_version::no_time)
+    hash.add(shard.tag);
   return hash.digest128();
 }
 
@@ -296,15 +301,21 @@ std::optional<tar_index> load_best(const std::vector<std::string>& paths,
 
 } // namespace
 
-tar_index open_tar_index(const std::string& shard, const tar_options& options,
-                         const object_store& store) {
-  const auto file = store.open({shard});
-  const auto version = file->stat(0);
+tar_index open_tar_index(const std::string& shard, const tar_options& options) {
+  const auto& store = store_of(shard);
+  return open_tar_index(store, *store.open({shard}), 0, options);
+}
+
+tar_index open_tar_index(const object_store& store, stored_objects& objects, std::size_t number,
+                         const tar_options& options) {
+  const auto shard = objects.name(number);
+  const auto version = objects.stat(number);
   const auto paths = index_paths(shard, options.index_dir);
   if (auto x = load_best(paths, version, options.allow_torn))
     return *std::move(x);
+  rising_reads rising{objects, number, version.size};
   auto read = [&](std::uint64_t offset, std::span<std::byte> into) {
-    return read_most(*file, 0, offset, into);
+    return store.is_near() ? read_most(objects, number, offset, into) : rising.read(offset, into);
   };
   auto bytes = build_tar_index(tar_reader{shard, version.size, read}, version, options.allow_torn);
   if (store_index(paths, bytes))
@@ -324,17 +335,27 @@ std::size_t opening_threads(std::size_t shards, std::size_t cores, std::uint64_t
 }
 
 std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
-                                        const tar_options& options, const object_store& store) {
+                                        const tar_options& options) {
+  const auto& store = shards.empty() ? local_store() : store_of(shards.front());
+  return open_tar_indexes(store, *store.open(shards), shards, options);
+}
+
+std::vector<tar_index> open_tar_indexes(const object_store& store, stored_objects& objects,
+                                        const std::vector<std::string>& shards,
+                                        const tar_options& options) {
   std::vector<std::optional<tar_index>> found(shards.size());
   std::vector<std::exception_ptr> failed(shards.size());
   std::atomic<std::size_t> next = 0;
   mutex telling;
   std::uint64_t done = 0;
+  objects.expect_stats();
   auto work = [&] {
     for (auto i = next++; i < shards.size(); i = next++) {
       try {
         check_patience();
-        found[i] = open_tar_index(shards[i], options, store);
+        // Files are opened for this alone: a job that reads few shards holds few of them.
+        found[i] = store.is_near() ? open_tar_index(store, *store.open({shards[i]}), 0, options)
+                                   : open_tar_index(store, objects, i, options);
         mutex_lock lock{telling};
         report({"shards opened", ++done, shards.size()});
       } catch (...) { // also from the function that hears of progress

@@ -3,7 +3,7 @@
 #include "runtime/sources/index_sections.hpp"
 #include "runtime/sources/indexed_places.hpp"
 #include "runtime/sources/tar/tar_reader.hpp"
-#include "runtime/storage/local_store.hpp"
+#include "runtime/storage/object_store.hpp"
 #include "runtime/storage/passed_over.hpp"
 
 #include <leat/sources.hpp>
@@ -127,14 +127,20 @@ std::vector<std::byte> build_tar_index(tar_reader members, const object_version&
 /// A shard's index: a stored one, preferably one that knows all places, or a new one, stored if
 /// possible. Several processes may do this at once. An index of a torn shard is only used with
 /// `allow_torn`.
-tar_index open_tar_index(const std::string& shard, const tar_options& options,
-                         const object_store& store = local_store());
+tar_index open_tar_index(const std::string& shard, const tar_options& options);
+/// The same for an object of this store. A new one is made by reading a shard that is not on this
+/// machine from its beginning to its end: to ask for each header would take far longer.
+tar_index open_tar_index(const object_store& store, stored_objects& objects, std::size_t number,
+                         const tar_options& options);
 
 /// Opens the indexes of many shards, in parallel on the machine's cores. Throws the error of the
 /// first shard in order that has one.
 std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
-                                        const tar_options& options,
-                                        const object_store& store = local_store());
+                                        const tar_options& options);
+/// The same for objects of this store, which are these shards.
+std::vector<tar_index> open_tar_indexes(const object_store& store, stored_objects& objects,
+                                        const std::vector<std::string>& shards,
+                                        const tar_options& options);
 
 /// How many threads open indexes, at least 1, in a process that may have that many descriptors.
 std::size_t opening_threads(std::size_t shards, std::size_t cores, std::uint64_t descriptors);

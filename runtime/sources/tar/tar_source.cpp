@@ -49,7 +49,7 @@ public:
   tar_source(file_set files, const tar_options& options)
       : stored_source(files.store->open(files.paths)), index_dir_(options.index_dir),
         in_shards_(std::move(files.names)),
-        indexes_(open_tar_indexes(files.paths, options, *files.store)),
+        indexes_(open_tar_indexes(*files.store, objects(), files.paths, options)),
         others_(std::move(files.others)) {
     for (std::size_t i = 0; i < indexes_.size(); ++i) {
       const auto& x = indexes_[i];

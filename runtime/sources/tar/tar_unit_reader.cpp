@@ -21,7 +21,7 @@ std::uint64_t to_blocks(std::uint64_t bytes) {
 
 std::unique_ptr<byte_window> window_of(const stream_opener& opener, std::size_t file,
                                        const stream_place& from, ahead_threads* ahead) {
-  if (opener.seekable(file))
+  if (!opener.is_read_once(file))
     return {};
   const auto restart = tar_context_from(from.restart).restart;
   return std::make_unique<byte_window>(opener.files().path(file),
@@ -39,8 +39,8 @@ tar_unit_reader::tar_unit_reader(const stream_opener& opener, std::size_t file,
                                  const stream_place& from, ahead_threads* ahead,
                                  std::atomic<bool>& others_told)
     : file_(file), path_(opener.files().path(file)), window_(window_of(opener, file, from, ahead)),
-      headers_(path_, window_ ? unknown_size : opener.files().bytes(file), reader_of(opener),
-               {from.offset, tar_context_from(from.restart).global}),
+      headers_(path_, opener.seekable(file) ? opener.files().bytes(file) : unknown_size,
+               reader_of(opener), {from.offset, tar_context_from(from.restart).global}),
       place_(from), others_told_(others_told) {}
 
 byte_reader tar_unit_reader::reader_of(const stream_opener& opener) {

@@ -41,6 +41,8 @@ public:
           "tokens", std::move(indexes.others)),
         in_files_(with_ending(std::move(indexes.names), {})) {
     const auto stored = indexes.store->open(indexes.paths);
+    stored->expect_stats();
+    objects().expect_stats();
     for (std::size_t i = 0; i < indexes.paths.size(); ++i) {
       const megatron_files files{.index = indexes.paths[i],
                                  .index_bytes = stored->stat(i).size,

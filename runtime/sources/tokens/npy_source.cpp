@@ -23,6 +23,7 @@ public:
       : piece_source(files.store->open(files.paths, read_pattern::random), "value",
                      std::move(files.others)),
         in_files_(std::move(files.names)) {
+    objects().expect_stats();
     for (std::size_t i = 0; i < files.paths.size(); ++i) {
       const auto bytes = objects().stat(i).size;
       arrays_.push_back(read_npy_header("npy", files.paths[i], bytes, [&](auto offset, auto into) {

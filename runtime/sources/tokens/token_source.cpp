@@ -47,6 +47,7 @@ token_file open_token_array(const std::string& file, const npy_header& x, std::u
 
 std::vector<token_file> open_files_of(stored_objects& objects, std::size_t count, dtype type) {
   std::vector<token_file> files;
+  objects.expect_stats();
   for (std::size_t i = 0; i < count; ++i) {
     const auto name = objects.name(i);
     const auto bytes = objects.stat(i).size;

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "runtime/order/order_cache.hpp"
+#include "runtime/rows/batch_order.hpp"
+#include "runtime/rows/job_plan.hpp"
+#include "runtime/storage/object_store.hpp"
+
+#include <leat/stored_source.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace leat {
+
+/// Passes on the batches of another order, and tells stores that are not local where the bytes of
+/// the rows to come lie, in the order in which they are needed: of an indexed pipeline far beyond
+/// the batches that are open, of others as soon as a batch or a probe is open.
+class expecting_order final : public batch_order {
+public:
+  /// `ahead`: gives the same batches as `of`, for an indexed pipeline; null for others.
+  expecting_order(std::unique_ptr<batch_order> of, std::shared_ptr<const job_plan> plan,
+                  std::unique_ptr<batch_order> ahead);
+  ~expecting_order() override;
+
+  bool open(planned_batch& batch) override;
+  void begin_epoch(std::uint64_t epoch) override;
+  job_position next() const noexcept override { return of_->next(); }
+  epoch_horizon horizon() const override { return of_->horizon(); }
+  void rewind(std::uint64_t run) override { of_->rewind(run); }
+  bool open_probe(planned_batch& probe, std::size_t most) override;
+  void close_probe(batch_slot& x) override { of_->close_probe(x); }
+  bool open_turns(planned_batch& turns, std::size_t workers) override {
+    return of_->open_turns(turns, workers);
+  }
+  void close_turns(batch_slot& x) override { of_->close_turns(x); }
+  void wake() override { of_->wake(); }
+  bool wants_to_run() const noexcept override { return of_->wants_to_run(); }
+  bool wait_for_feed(const std::atomic<bool>& stop) override { return of_->wait_for_feed(stop); }
+
+private:
+  /// Rows that are known to stores and in no open batch yet: what they read ahead is bounded by
+  /// their memory, this by the time that locating takes.
+  static constexpr std::size_t most_rows_ahead = 4096;
+  /// If none of so many rows lies in a store that cares, none will.
+  static constexpr std::size_t rows_to_find_out = 16;
+
+  void look_ahead();
+  void expect(std::span<const row_request> rows) noexcept;
+  /// As row_runner::locate.
+  stored_objects* locate(const row_request& row);
+  void tell(stored_objects* to);
+
+  std::unique_ptr<batch_order> of_;
+  std::shared_ptr<const job_plan> plan_;
+  std::unique_ptr<batch_order> ahead_;
+  order_cache orders_;
+  planned_batch scratch_;
+  std::size_t rows_ahead_ = 0;
+  /// Rows that no store wanted to know of; once they are too many, none is located.
+  std::size_t unwanted_ = 0;
+  std::vector<extent> extents_;
+  /// Of one store's objects, to be told together.
+  std::vector<expected_range> ranges_;
+  std::vector<stored_objects*> told_;
+};
+
+} // namespace leat

@@ -1,0 +1,274 @@
+#include "runtime/storage/remote/expected_reads.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <optional>
+
+namespace leat {
+
+/// A read that waits for pieces in flight, or for its stop.
+class expected_reads::pending_read {
+public:
+  pending_read(std::span<const read_part> parts, std::vector<piece_ptr> pieces, read_done done)
+      : parts(parts.begin(), parts.end()), pieces(std::move(pieces)), done(std::move(done)) {}
+
+  /// Only the first caller may end it.
+  bool claim() noexcept { return !is_claimed_.exchange(true); }
+
+  const std::vector<read_part> parts;
+  const std::vector<piece_ptr> pieces;
+  read_done done;
+  /// Pieces that are not here yet.
+  std::atomic<std::size_t> missing{0};
+  std::optional<std::stop_callback<std::function<void()>>> on_stop;
+
+private:
+  std::atomic<bool> is_claimed_{false};
+};
+
+expected_reads::~expected_reads() {
+  stop_.request_stop();
+  const mutex_lock lock{mutex_};
+  while (in_flight_ > 0)
+    none_in_flight_.wait(mutex_);
+  budget_.give_back(held_);
+}
+
+std::uint64_t expected_reads::bytes_held() const {
+  const mutex_lock lock{mutex_};
+  return held_;
+}
+
+void expected_reads::read(std::span<const read_part> parts, read_done done,
+                          const std::stop_token& stop) {
+  std::shared_ptr<pending_read> waiting;
+  std::vector<piece_ptr> pieces;
+  {
+    const mutex_lock lock{mutex_};
+    pieces = pieces_of(parts);
+    const auto is_here = [](const piece_ptr& x) { return x->is == piece::state::here; };
+    if (!pieces.empty() && !std::all_of(pieces.begin(), pieces.end(), is_here)) {
+      waiting = std::make_shared<pending_read>(parts, pieces, std::move(done));
+      for (const auto& x : pieces)
+        if (!is_here(x)) {
+          ++waiting->missing;
+          x->waiting.push_back([this, waiting, stop] {
+            if (--waiting->missing > 0 || !waiting->claim())
+              return;
+            std::uint64_t bytes = 0;
+            for (const auto& part : waiting->parts)
+              bytes += part.into.size();
+            if (give(waiting->parts, waiting->pieces))
+              waiting->done({.bytes = bytes, .failure = {}});
+            else
+              from_->read(waiting->parts, std::move(waiting->done), stop);
+          });
+        }
+    }
+  }
+  if (!waiting) {
+    if (!pieces.empty() && give(parts, pieces)) {
+      std::uint64_t bytes = 0;
+      for (const auto& x : parts)
+        bytes += x.into.size();
+      begin_some();
+      return done({.bytes = bytes, .failure = {}});
+    }
+    begin_some();
+    return from_->read(parts, std::move(done), stop);
+  }
+  if (stop.stop_possible())
+    waiting->on_stop.emplace(stop, [weak = std::weak_ptr{waiting}] {
+      const auto x = weak.lock();
+      if (x && x->claim())
+        x->done({.bytes = 0,
+                 .failure = std::make_shared<const error>(
+                     errc::io, error_details{.stage = "read", .got = "a read that was stopped"})});
+    });
+  begin_some();
+}
+
+bool expected_reads::expect_soon(std::span<const expected_range> ranges) noexcept {
+  try {
+    {
+      const mutex_lock lock{mutex_};
+      for (const auto& x : ranges)
+        add(x);
+    }
+    begin_some();
+  } catch (...) { // the reads themselves will come
+  }
+  return true;
+}
+
+void expected_reads::expect_nothing() noexcept {
+  const mutex_lock lock{mutex_};
+  for (const auto& x : in_order_)
+    if (x->is != piece::state::in_flight)
+      drop(*x);
+  std::erase_if(in_order_, [](const piece_ptr& x) { return x->is == piece::state::dropped; });
+  waiting_.clear();
+}
+
+/// Small ranges are read as the blocks that readers of small records ask for.
+void expected_reads::add(expected_range x) {
+  if (x.size == 0)
+    return;
+  if (x.size <= small_bytes) {
+    const auto end = (x.offset + x.size + block_bytes - 1) / block_bytes * block_bytes;
+    x.offset = x.offset / block_bytes * block_bytes;
+    x.size = end - x.offset;
+  }
+  auto& known = pieces_[{x.object, x.offset}];
+  if (known && known->range.size >= x.size) {
+    known->left += x.size; // it is read once more
+    return;
+  }
+  auto made = std::make_shared<piece>();
+  made->range = x;
+  made->number = ++last_number_;
+  made->left = x.size;
+  known = made;
+  waiting_.push_back(made);
+  in_order_.push_back(std::move(made));
+}
+
+expected_reads::piece_ptr expected_reads::find(const read_part& x) const {
+  auto at = pieces_.upper_bound({x.object, x.offset});
+  if (at == pieces_.begin())
+    return nullptr;
+  const auto& found = (--at)->second; // null if there was no memory for it
+  if (!found || found->range.object != x.object)
+    return nullptr;
+  return x.offset + x.into.size() <= found->range.offset + found->range.size ? found : nullptr;
+}
+
+std::vector<expected_reads::piece_ptr> expected_reads::pieces_of(std::span<const read_part> parts) {
+  std::vector<piece_ptr> pieces;
+  if (pieces_.empty())
+    return pieces;
+  bool are_begun = true;
+  for (const auto& x : parts) {
+    if (x.into.empty())
+      return {};
+    auto found = find(x);
+    if (found)
+      drop_passed(found->number);
+    are_begun = are_begun && found && found->is != piece::state::waiting
+                && found->is != piece::state::dropped;
+    pieces.push_back(std::move(found));
+  }
+  if (are_begun)
+    return pieces;
+  for (const auto& x : pieces) // all of it is read at once
+    if (x && x->is != piece::state::in_flight)
+      drop(*x);
+  return {};
+}
+
+bool expected_reads::give(std::span<const read_part> parts, std::span<const piece_ptr> pieces) {
+  std::vector<std::shared_ptr<std::byte[]>> bytes;
+  bytes.reserve(parts.size());
+  {
+    const mutex_lock lock{mutex_};
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!pieces[i]->has(parts[i]))
+        return false;
+      bytes.push_back(pieces[i]->bytes);
+    }
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    std::copy_n(bytes[i].get() + (parts[i].offset - pieces[i]->range.offset), parts[i].into.size(),
+                parts[i].into.begin());
+  const mutex_lock lock{mutex_};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    auto& x = *pieces[i];
+    x.left -= std::min<std::uint64_t>(x.left, parts[i].into.size());
+    if (x.left == 0)
+      drop(x);
+  }
+  return true;
+}
+
+void expected_reads::begin_some() {
+  for (;;) {
+    piece_ptr next;
+    {
+      const mutex_lock lock{mutex_};
+      while (!waiting_.empty()
+             && (waiting_.front()->is != piece::state::waiting
+                 || waiting_.front()->range.size > budget_.limit())) {
+        drop(*waiting_.front());
+        waiting_.pop_front();
+      }
+      if (waiting_.empty() || !budget_.take(waiting_.front()->range.size))
+        return;
+      next = std::move(waiting_.front());
+      waiting_.pop_front();
+      next->is = piece::state::in_flight;
+      held_ += next->range.size;
+      ++in_flight_;
+    }
+    begin(next);
+  }
+}
+
+void expected_reads::begin(const piece_ptr& x) {
+  const auto size = static_cast<std::size_t>(x->range.size);
+  try {
+    x->bytes = std::shared_ptr<std::byte[]>{new std::byte[size]};
+    const read_part part{x->range.object, x->range.offset, {x->bytes.get(), size}};
+    from_->read_ahead(
+        {&part, 1}, [this, x](const read_result& y) { end(x, y.failure ? 0 : y.bytes); },
+        stop_.get_token());
+  } catch (...) {
+    end(x, 0);
+  }
+}
+
+void expected_reads::end(const piece_ptr& x, std::uint64_t bytes) {
+  std::vector<std::function<void()>> waiting;
+  {
+    const mutex_lock lock{mutex_};
+    x->size = bytes;
+    x->is = piece::state::here;
+    waiting.swap(x->waiting);
+    if (bytes == 0)
+      drop(*x);
+  }
+  for (const auto& tell : waiting)
+    tell();
+  begin_some();
+  const mutex_lock lock{mutex_};
+  if (--in_flight_ == 0)
+    none_in_flight_.notify_all();
+}
+
+/// Not while it is in flight.
+void expected_reads::drop(piece& x) {
+  if (x.is == piece::state::dropped)
+    return;
+  if (x.is == piece::state::here) {
+    held_ -= x.range.size;
+    budget_.give_back(x.range.size);
+  }
+  x.is = piece::state::dropped;
+  x.bytes.reset();
+  if (const auto at = pieces_.find({x.range.object, x.range.offset});
+      at != pieces_.end() && at->second.get() == &x)
+    pieces_.erase(at);
+}
+
+void expected_reads::drop_passed(std::uint64_t number) {
+  while (!in_order_.empty()) {
+    auto& x = *in_order_.front();
+    if (x.is == piece::state::in_flight
+        || (x.is != piece::state::dropped && x.number + most_out_of_order >= number))
+      return;
+    drop(x);
+    in_order_.pop_front();
+  }
+}
+
+} // namespace leat

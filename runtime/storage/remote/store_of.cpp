@@ -1,0 +1,33 @@
+#include "runtime/storage/remote/store_of.hpp"
+
+#include "runtime/base/error_in_flight.hpp"
+#include "runtime/storage/local_store.hpp"
+#include "runtime/storage/remote/http_store.hpp"
+#include "runtime/storage/remote/web_address.hpp"
+
+#include <strings.h>
+
+namespace leat {
+
+const object_store& store_of(std::string_view name) {
+  const std::string scheme{scheme_of(name)};
+  for (const char* web : {"http", "https"})
+    if (::strcasecmp(scheme.c_str(), web) == 0)
+      return web_store();
+  return local_store();
+}
+
+std::shared_ptr<stored_objects> open_named(const std::vector<std::string>& names,
+                                           const std::string& stage) {
+  const auto& store = names.empty() ? local_store() : store_of(names.front());
+  std::vector<std::string> full;
+  for (const auto& x : names) {
+    if (&store_of(x) != &store)
+      throw_file_error(errc::invalid_argument, stage, x, "a file elsewhere than the first one",
+                       "files of one store: all of this machine, or all of web servers");
+    full.push_back(store.full_name(x));
+  }
+  return store.open(std::move(full));
+}
+
+} // namespace leat

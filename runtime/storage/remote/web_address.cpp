@@ -1,0 +1,115 @@
+#include "runtime/storage/remote/web_address.hpp"
+
+#include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/text.hpp"
+#include "runtime/base/utf8.hpp"
+
+#include <algorithm>
+
+namespace leat {
+
+namespace {
+
+bool is_letter(char x) noexcept {
+  return (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z');
+}
+
+/// The value of a hexadecimal digit; -1 for anything else.
+int hex_value(char x) noexcept {
+  return is_digit(x)            ? x - '0'
+         : x >= 'a' && x <= 'f' ? x - 'a' + 10
+         : x >= 'A' && x <= 'F' ? x - 'A' + 10
+                                : -1;
+}
+
+/// Whether a character of a path stands in requests as it is (RFC 3986, "unreserved", and "/").
+bool stands_for_itself(char x) noexcept {
+  return is_letter(x) || is_digit(x) || std::string_view{"-._~/"}.find(x) != std::string_view::npos;
+}
+
+bool is_host_character(char x) noexcept {
+  return is_letter(x) || is_digit(x)
+         || std::string_view{"-._:[]"}.find(x) != std::string_view::npos;
+}
+
+std::string in_lower_case(std::string_view text) {
+  std::string lower{text};
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char x) {
+    return x >= 'A' && x <= 'Z' ? static_cast<char>(x - 'A' + 'a') : x;
+  });
+  return lower;
+}
+
+} // namespace
+
+std::string_view scheme_of(std::string_view name) noexcept {
+  const auto end = name.find("://");
+  if (end == std::string_view::npos || end == 0 || !is_letter(name[0]))
+    return {};
+  const auto scheme = name.substr(0, end);
+  const bool is_one = std::all_of(scheme.begin(), scheme.end(), [](char x) {
+    return is_letter(x) || is_digit(x) || x == '+' || x == '-' || x == '.';
+  });
+  return is_one ? scheme : std::string_view{};
+}
+
+web_address::web_address(const std::string& name, const std::string& stage) {
+  // What follows "?", or comes before "@", is not repeated: it may be a secret.
+  const auto refuse = [&](std::string got, std::string needed) {
+    const auto end = std::min(name.find_first_of("?#"), name.size());
+    const auto host = name.find("://") + 3;
+    const auto user = name.find('@');
+    const auto shown = user < std::min(name.find('/', host), end)
+                           ? name.substr(0, host) + "..." + name.substr(user, end - user)
+                           : name.substr(0, end);
+    throw_file_error(errc::invalid_argument, stage, as_utf8(shown), std::move(got),
+                     std::move(needed));
+  };
+  const auto scheme = in_lower_case(scheme_of(name));
+  const auto host = scheme.size() + 3;
+  const auto end = std::min(name.find_first_of("/?#", host), name.size());
+  const auto server = std::string_view{name}.substr(host, end - host);
+  if (server.find('@') != std::string_view::npos)
+    refuse("an address with a user or password in it", "one without: it would be shown in errors");
+  if (server.empty() || !std::all_of(server.begin(), server.end(), is_host_character))
+    refuse("an address without a valid host", "https://HOST/PATH");
+  if (name.find_first_of("?#", end) != std::string::npos)
+    refuse("an address with \"?\" or \"#\"",
+           "one without: what follows \"?\" may be a signature, which pipelines and errors would "
+           "show; a \"?\" in a file's name is written %3F");
+  name_ = scheme + "://" + in_lower_case(server);
+  path_ = name_.size();
+  if (end == name.size())
+    refuse("an address without a path", "https://HOST/PATH");
+  for (auto i = end; i < name.size(); ++i) {
+    auto x = name[i];
+    if (x == '%') {
+      const auto high = i + 2 < name.size() ? hex_value(name[i + 1]) : -1;
+      const auto low = i + 2 < name.size() ? hex_value(name[i + 2]) : -1;
+      if (high < 0 || low < 0)
+        refuse("a \"%\" without two hexadecimal digits after it", "%25 for the character itself");
+      x = static_cast<char>(16 * high + low);
+      if (x == '/')
+        refuse("%2F, a \"/\" that ends no folder", "a name without it");
+      i += 2;
+    }
+    if (static_cast<unsigned char>(x) < ' ' || x == '\x7f')
+      refuse("a control character in an address", "printable ones");
+    name_ += x;
+  }
+}
+
+std::string web_address::url() const {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string url = name_.substr(0, path_);
+  for (const auto x : std::string_view{name_}.substr(path_)) {
+    const auto byte = static_cast<unsigned char>(x);
+    if (stands_for_itself(x))
+      url += x;
+    else
+      url.append({'%', digits[byte >> 4], digits[byte & 15]});
+  }
+  return url;
+}
+
+} // namespace leat

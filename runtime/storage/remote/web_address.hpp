@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace leat {
+
+/// "https" of "https://host/x"; empty for a path, and for anything else that has no scheme.
+std::string_view scheme_of(std::string_view name) noexcept;
+
+/// The address of an object on a web server. What is secret in such addresses (a user, a query that
+/// signs them) is refused: pipelines, snapshots and errors show names.
+class web_address {
+public:
+  /// Takes a name as people write it: spaces and other characters may be percent-encoded or not.
+  /// Throws `errc::invalid_argument` with this `stage`.
+  web_address(const std::string& name, const std::string& stage);
+
+  /// The name in the only form that leat uses for it: nothing in it is percent-encoded, so that it
+  /// ends as the name of the same file on a disk does.
+  const std::string& name() const noexcept { return name_; }
+  /// "https://host:port": requests to one of these share connections.
+  std::string_view server() const noexcept { return std::string_view{name_}.substr(0, path_); }
+  /// For a request.
+  std::string url() const;
+
+private:
+  std::string name_;
+  /// Where the path begins, with its "/".
+  std::size_t path_ = 0;
+};
+
+} // namespace leat

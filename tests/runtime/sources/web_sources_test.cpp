@@ -1,0 +1,226 @@
+// Sources over a web server that misbehaves give what they give over files.
+
+#include "runtime/sources/lines/line_format.hpp"
+#include "runtime/sources/lines/line_source.hpp"
+#include "runtime/sources/tar/tar_source.hpp"
+#include "runtime/sources/tar/tar_stream_source.hpp"
+#include "runtime/sources/tokens/token_source.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/drain.hpp"
+#include "tests/support/expected_error.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/in_threads.hpp"
+#include "tests/support/job.hpp"
+#include "tests/support/megatron_writer.hpp"
+#include "tests/support/npy_writer.hpp"
+#include "tests/support/packing.hpp"
+#include "tests/support/random_text.hpp"
+#include "tests/support/source_reading.hpp"
+#include "tests/support/tar_writer.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/web_files.hpp"
+
+#include <leat/leat.hpp>
+
+#include <random>
+
+namespace leat::web_sources_test {
+namespace {
+
+using namespace leat::test;
+using names = std::vector<std::string>;
+
+/// Shards, lines, JSON lines, tokens and arrays, each of two files.
+void write_data(const temporary_directory& dir, std::mt19937_64& random) {
+  for (const std::string name : {"0", "1"}) {
+    tar_writer tar;
+    for (int i = 0; i < 15; ++i)
+      for (const std::string field : {"jpg", "cls"})
+        tar.file("k" + std::to_string(i) + "." + field,
+                 random_bytes(random, random() % (i % 5 == 0 ? 90'000 : 900)));
+    tar.end().save(dir / (name + ".tar"));
+    write_content(dir / (name + ".tar.gz"), gzip(content_of(dir / (name + ".tar"))));
+    std::string text;
+    std::string json;
+    for (int i = 0; i < 400; ++i) {
+      const std::string value(random() % 300, 'v');
+      text += value + "\n";
+      json += "{\"v\": \"" + value + "\", \"n\": " + std::to_string(i) + "}\n";
+    }
+    write_content(dir / (name + ".txt"), text);
+    write_content(dir / (name + ".jsonl"), json);
+    write_content(dir / (name + ".tokens"), random_bytes(random, 4 * 9000));
+    write_content(dir / (name + ".npy"),
+                  npy_bytes("<i4", "(20, 700)", random_bytes(random, 20 * 2800)));
+    megatron_writer documents{dtype::i32};
+    for (int n = 0; n < 20; ++n)
+      documents.document({random_bytes(random, 4 * (random() % 3000))});
+    documents.save(dir / name);
+  }
+}
+
+/// The same files of the folder, and of its server.
+struct both {
+  const temporary_directory& dir;
+  const http_store& store;
+  const fault_server& server;
+
+  file_set near(const names& x) const {
+    std::vector<std::string> paths;
+    for (const auto& name : x)
+      paths.push_back(dir / name);
+    return find_files(paths, "test");
+  }
+  file_set far(const names& x) const { return files_at(store, server, x); }
+};
+
+void check_indexed(const stored_source& near, const stored_source& far) {
+  const auto want = read_all(near);
+  CHECK(read_all(far) == want);
+  std::vector<stream_sample> got(want.size());
+  in_threads(4, [&](unsigned t) {
+    sample into;
+    for (std::uint64_t i = t; i < far.size(); i += 4)
+      got[i] = read_one(far, i, into);
+  });
+  CHECK(got == want);
+  CHECK(far.facts() == near.facts());
+}
+
+void check_stream(const stream_source& near, const stream_source& far) {
+  CHECK(far.facts().digest == near.facts().digest);
+  for (std::uint64_t unit = 0; unit < near.units(); ++unit) {
+    const auto want = read_unit(near, unit);
+    const auto got = read_unit(far, unit);
+    REQUIRE(got.size() == want.size());
+    for (std::size_t i = 0; i < want.size(); ++i)
+      REQUIRE(read_record(far, got[i]) == read_record(near, want[i]));
+    // Records that are read again, of their places alone.
+    for (std::size_t i = 0; i < want.size(); i += 5)
+      REQUIRE(read_record(far, want[i]) == read_record(near, want[i]));
+  }
+}
+
+void check_all(const both& at) {
+  check_indexed(*open_tar_source(at.near({"0.tar", "1.tar"}), {.index_dir = at.dir / "near"}),
+                *open_tar_source(at.far({"0.tar", "1.tar"}), {.index_dir = at.dir / "far"}));
+  const names tokens{"0.tokens", "1.tokens"};
+  check_indexed(*open_token_source(at.near(tokens), dtype::i32, 300, {.stride = 170}),
+                *open_token_source(at.far(tokens), dtype::i32, 300, {.stride = 170}));
+  check_indexed(*open_npy_source(at.near({"0.npy", "1.npy"})),
+                *open_npy_source(at.far({"0.npy", "1.npy"})));
+  check_indexed(*open_megatron_source(at.near({"0.idx", "1.idx"})),
+                *open_megatron_source(at.far({"0.idx", "1.idx"})));
+  for (const names& x : {names{"0.tar", "1.tar"}, names{"0.tar.gz", "1.tar.gz"}})
+    check_stream(tar_stream_source{at.near(x)}, tar_stream_source{at.far(x)});
+  const names lines{"0.txt", "1.txt"};
+  check_stream(line_source{"lines", at.near(lines), 3, text_lines()},
+               line_source{"lines", at.far(lines), 3, text_lines()});
+  const names json{"0.jsonl", "1.jsonl"};
+  check_stream(line_source{"json_lines", at.near(json), 2, json_object_lines()},
+               line_source{"json_lines", at.far(json), 2, json_object_lines()});
+}
+
+TEST_CASE("web sources: the same samples and digests as over files") {
+  std::mt19937_64 random{1};
+  const temporary_directory dir;
+  write_data(dir, random);
+  const fault_server server{dir.path()};
+  const http_store store{impatient()};
+  check_all({dir, store, server});
+}
+
+TEST_CASE("web sources: the same samples and digests while responses go wrong in all ways") {
+  std::uint64_t faults = 0;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 random{seed};
+    const temporary_directory dir;
+    write_data(dir, random);
+    const fault_server server{dir.path(), random_faults(seed, 12, passing_faults())};
+    const http_store store{impatient(seed)};
+    check_all({dir, store, server});
+    faults += server.faults();
+  }
+  CHECK(faults > 60);
+}
+
+TEST_CASE("web sources: a shard is indexed by reading it once, and never again") {
+  std::mt19937_64 random{2};
+  const temporary_directory dir;
+  tar_writer tar;
+  for (int i = 0; i < 2000; ++i)
+    tar.file("k" + std::to_string(i) + ".txt", random_bytes(random, 700));
+  tar.end().save(dir / "x.tar");
+  const fault_server server{dir.path()};
+  const http_store store{impatient()};
+  const tar_options options{.index_dir = dir / "index"};
+  CHECK(open_tar_source(files_at(store, server, {"x.tar"}), options)->size() == 2000);
+  CHECK(server.requests() < 20); // 2.6 MB, and not a request for each of the headers
+  const auto before = server.requests();
+  CHECK(open_tar_source(files_at(store, server, {"x.tar"}), options)->size() == 2000);
+  CHECK(server.requests() == before + 1);
+}
+
+TEST_CASE("web sources: a stream is not fetched twice") {
+  std::mt19937_64 random{3};
+  const temporary_directory dir;
+  tar_writer tar;
+  for (int i = 0; i < 500; ++i)
+    tar.file("k" + std::to_string(i) + ".txt", random_bytes(random, 7000));
+  tar.end().save(dir / "x.tar");
+  std::atomic<std::uint64_t> asked = 0;
+  const fault_server server{dir.path(), [&](const auto& x) {
+                              asked += x.end - x.begin;
+                              return fault::none;
+                            }};
+  const http_store store{impatient()};
+  const tar_stream_source data{files_at(store, server, {"x.tar"})};
+  for (const auto& x : read_unit(data, 0))
+    read_record(data, x);
+  CHECK(asked <= std::filesystem::file_size(dir / "x.tar") + 10);
+}
+
+// Through pipelines, which find the process's own store by the names.
+
+std::vector<job_step> job_of(const pipeline& data, std::size_t workers) {
+  loader x{data, {.workers = workers, .epochs = 2, .hash_pixels = true}};
+  return next_steps(x);
+}
+
+TEST_CASE("web sources: pipelines with addresses hand over the batches of those with paths") {
+  std::mt19937_64 random{4};
+  const temporary_directory dir;
+  write_data(dir, random);
+  const fault_server server{
+      dir.path(),
+      random_faults(9, 25, {fault::cut, fault::shortened, fault::shifted, fault::reset})};
+  const auto check = [&](auto make) {
+    const auto want = job_of(make(dir.path() + "/"), 0);
+    REQUIRE(want.size() > 2);
+    for (const std::size_t workers : {0, 1, 3})
+      CHECK(job_of(make(server.address() + "/"), workers) == want);
+  };
+  check([&](const std::string& at) {
+    return tar_shards(at + "{0..1}.tar", {.index_dir = dir / "index"})
+        .shuffle({.seed = 3})
+        .batch(8, {.lanes = 4, .end = epoch_end::mask});
+  });
+  check([](const std::string& at) {
+    return raw_records(at + "0.tokens", dtype::i32, {100}).shuffle({.seed = 3}).batch(8);
+  });
+  check([](const std::string& at) {
+    return lines(at + "{0..1}.txt", {.ranges = 4})
+        .shuffle_buffer(50)
+        .batch(8, {.lanes = 4, .end = epoch_end::mask});
+  });
+  check([](const std::string& at) {
+    return tar_stream(at + "{0..1}.tar.gz")
+        .shuffle_buffer(10)
+        .batch(4, {.lanes = 2, .end = epoch_end::mask});
+  });
+  CHECK(server.faults() > 5);
+}
+
+} // namespace
+} // namespace leat::web_sources_test

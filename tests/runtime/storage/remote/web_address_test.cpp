@@ -1,0 +1,58 @@
+#include "runtime/storage/remote/web_address.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/expected_error.hpp"
+
+namespace leat::web_address_test {
+namespace {
+
+TEST_CASE("web address: a name ends as the file's does, and its request is encoded") {
+  struct case_of {
+    std::string name, full, url;
+  };
+  for (const auto& [name, full, url] : std::vector<case_of>{
+           {"http://h/a.tar", "http://h/a.tar", "http://h/a.tar"},
+           {"HTTPS://Host:81/a//b/../c", "https://host:81/a//b/../c", "https://host:81/a//b/../c"},
+           {"http://h/a b+c.tar", "http://h/a b+c.tar", "http://h/a%20b%2Bc.tar"},
+           {"http://h/a%20b%2bc.tar", "http://h/a b+c.tar", "http://h/a%20b%2Bc.tar"},
+           {"http://h/%3Fx%23%25", "http://h/?x#%", "http://h/%3Fx%23%25"},
+           {"http://h/\xc3\xa4", "http://h/\xc3\xa4", "http://h/%C3%A4"},
+           {"http://[::1]:8/x", "http://[::1]:8/x", "http://[::1]:8/x"}}) {
+    const web_address x{name, "test"};
+    CHECK(x.name() == full);
+    CHECK(x.url() == url);
+    CHECK(web_address{x.url(), "test"}.name() == full);
+  }
+  CHECK(web_address{"http://h:8/x/y", "test"}.server() == "http://h:8");
+}
+
+TEST_CASE("web address: what may be a secret is refused, and not repeated") {
+  for (const std::string name :
+       {"https://user:secret@h/x", "https://secret@h/x", "https://h/x?signature=secret",
+        "https://h?secret", "https://h/x#secret", "https://user:secret@h",
+        "https://h/%2F?secret"}) {
+    CAPTURE(name);
+    const auto problem = problem_of([&] { web_address{name, "test"}; });
+    REQUIRE(problem);
+    CHECK(problem->code() == errc::invalid_argument);
+    CHECK(std::string{problem->what()}.find("secret") == std::string::npos);
+  }
+}
+
+TEST_CASE("web address: what is none is refused") {
+  for (const std::string name :
+       {"http://", "http:///x", "http://h", "http://h/%", "http://h/%2", "http://h/%zz",
+        "http://h/a%2Fb", "http://h/%00", "http://h/\n", "http://h h/x", "http://h\"/x"}) {
+    CAPTURE(name);
+    CHECK(code_of([&] { web_address{name, "test"}; }) == errc::invalid_argument);
+  }
+}
+
+TEST_CASE("web address: schemes are told from paths") {
+  CHECK(scheme_of("s3://x") == "s3");
+  CHECK(scheme_of("a+b-c.1://x") == "a+b-c.1");
+  for (const std::string name : {"/a://b", "a/b://c", "://x", "1a://x", "a:/b", "", "a b://c"})
+    CHECK(scheme_of(name).empty());
+}
+
+} // namespace
+} // namespace leat::web_address_test
