@@ -20,6 +20,8 @@ if(LEAT_PRIVATE_LIBRARIES)
   set(ZLIB_LIBRARY_RELEASE "${private_libraries}/libz.a")
   set(OPENSSL_SSL_LIBRARY "${private_libraries}/libssl.a")
   set(OPENSSL_CRYPTO_LIBRARY "${private_libraries}/libcrypto.a")
+  set(CURL_NO_CURL_CMAKE ON)
+  set(CURL_LIBRARY_RELEASE "${private_libraries}/libcurl.a")
   set(ZSTD_LIBRARY "${private_libraries}/libzstd.a")
   set(UTF8PROC_LIBRARY "${private_libraries}/libutf8proc.a")
   add_compile_options(-ffunction-sections -fdata-sections) # so that the linker can drop unused ones

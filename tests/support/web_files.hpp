@@ -22,7 +22,7 @@ inline transfer_settings impatient(std::uint64_t seed = 1) {
           .hedge_after = 20ms,
           .stall = 1s,
           .connect = 2s,
-          .first_answer = 300ms};
+          .first_answer = 20s};
 }
 
 /// Files of a server, by their names in its folder, to be read by this store.

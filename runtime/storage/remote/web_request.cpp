@@ -3,6 +3,7 @@
 #include "runtime/base/utf8.hpp"
 
 #include <curl/curl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -22,11 +23,17 @@ void set(void* handle, CURLoption option, Value value) {
   ::curl_easy_setopt(handle, option, value);
 }
 
-/// The bundle of certificates that the user names, as for other programs; libcurl's own otherwise.
+/// The bundle of certificates that the user names, as for other programs, or else that of the
+/// system: a libcurl that was built elsewhere may look for it in another place. Null: libcurl's
+/// own.
 const char* certificate_bundle() noexcept {
   for (const char* name : {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"})
     if (const char* value = std::getenv(name); value && *value)
       return value;
+  for (const char* file : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+                           "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"})
+    if (::access(file, R_OK) == 0)
+      return file;
   return nullptr;
 }
 

@@ -227,7 +227,9 @@ TEST_CASE("http store: a server that is not there is given up soon") {
     const fault_server server{dir.path()};
     url = server.url("x");
   }
-  const http_store store{impatient()};
+  auto how = impatient();
+  how.first_answer = std::chrono::milliseconds{100};
+  const http_store store{how};
   const auto objects = open_at(store, {url});
   check_error([&] { objects->stat(0); }, {.code = errc::io, .file = url, .got_has = "connect"});
 }
