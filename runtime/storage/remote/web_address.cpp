@@ -66,6 +66,9 @@ web_address::web_address(const std::string& name, const std::string& stage) {
                      std::move(needed));
   };
   const auto scheme = in_lower_case(scheme_of(name));
+  if (scheme.empty())
+    throw_file_error(errc::invalid_argument, stage, as_utf8(name), "a name without a scheme",
+                     "https://HOST/PATH");
   const auto host = scheme.size() + 3;
   const auto end = std::min(name.find_first_of("/?#", host), name.size());
   const auto server = std::string_view{name}.substr(host, end - host);

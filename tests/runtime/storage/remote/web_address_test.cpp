@@ -39,9 +39,9 @@ TEST_CASE("web address: what may be a secret is refused, and not repeated") {
 }
 
 TEST_CASE("web address: what is none is refused") {
-  for (const std::string name :
-       {"http://", "http:///x", "http://h", "http://h/%", "http://h/%2", "http://h/%zz",
-        "http://h/a%2Fb", "http://h/%00", "http://h/\n", "http://h h/x", "http://h\"/x"}) {
+  for (const std::string name : {"", "x", "/a/b", "http://", "http:///x", "http://h", "http://h/%",
+                                 "http://h/%2", "http://h/%zz", "http://h/a%2Fb", "http://h/%00",
+                                 "http://h/\n", "http://h h/x", "http://h\"/x"}) {
     CAPTURE(name);
     CHECK(code_of([&] { web_address{name, "test"}; }) == errc::invalid_argument);
   }
