@@ -78,8 +78,8 @@ public:
   raw_source(const std::string& path, dtype type, const shape& dims, std::uint64_t record_bytes,
              const raw_options& options)
       : piece_source(open_named({path}, "raw_records"), "value"),
-        name_(std::filesystem::path{objects().name(0)}.filename().string()), type_(type), dims_(dims),
-        record_bytes_(record_bytes), bytes_(objects().stat(0).size) {
+        name_(std::filesystem::path{objects().name(0)}.filename().string()), type_(type),
+        dims_(dims), record_bytes_(record_bytes), bytes_(objects().stat(0).size) {
     if (const auto rest = bytes_ % record_bytes_; rest != 0 && !options.drop_last)
       refuse_rest(path, rest);
     add_facts(name_, bytes_, size());

@@ -38,8 +38,8 @@ enum class file_kinds : std::uint8_t {
 /// match plain files, sorted bytewise; indexes of tar shards ("*.leat-index") never match, and
 /// anything else that matches is counted in `others`. Throws `errc::not_found` with the pattern
 /// that matches no file, and `errc::invalid_argument` if there is no pattern, if a file is named
-/// twice, if files lie in several stores, and for a path that is not a file, saying what it is. Files
-/// of other stores (see `store_of`) are not looked for. The errors have this `stage`.
+/// twice, if files lie in several stores, and for a path that is not a file, saying what it is.
+/// Files of other stores (see `store_of`) are not looked for. The errors have this `stage`.
 file_set find_files(const std::vector<std::string>& patterns, const std::string& stage,
                     file_kinds kinds = file_kinds::plain);
 

@@ -59,7 +59,8 @@ struct folder_files final : object_names {
 /// `directory` without slashes at its end.
 std::string folder_name(std::string directory);
 
-/// Lists the images, in the store of that name or in another one. Throws `errc::not_found` (no class, no image, no folder) and `errc::io`.
+/// Lists the images, in the store of that name or in another one. Throws `errc::not_found` (no
+/// class, no image, no folder) and `errc::io`.
 std::shared_ptr<const folder_files> list_folder(const std::string& directory);
 std::shared_ptr<const folder_files> list_folder(const std::string& directory,
                                                 const object_store& store);
