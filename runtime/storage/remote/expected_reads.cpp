@@ -7,6 +7,17 @@
 
 namespace leat {
 
+namespace {
+
+std::uint64_t bytes_of(std::span<const read_part> parts) {
+  std::uint64_t bytes = 0;
+  for (const auto& x : parts)
+    bytes += x.into.size();
+  return bytes;
+}
+
+} // namespace
+
 /// A read that waits for pieces in flight, or for its stop.
 class expected_reads::pending_read {
 public:
@@ -42,51 +53,51 @@ std::uint64_t expected_reads::bytes_held() const {
 
 void expected_reads::read(std::span<const read_part> parts, read_done done,
                           const std::stop_token& stop) {
-  std::shared_ptr<pending_read> waiting;
   std::vector<piece_ptr> pieces;
-  {
-    const mutex_lock lock{mutex_};
-    pieces = pieces_of(parts);
-    const auto is_here = [](const piece_ptr& x) { return x->is == piece::state::here; };
-    if (!pieces.empty() && !std::all_of(pieces.begin(), pieces.end(), is_here)) {
-      waiting = std::make_shared<pending_read>(parts, pieces, std::move(done));
-      for (const auto& x : pieces)
-        if (!is_here(x)) {
-          ++waiting->missing;
-          x->waiting.push_back([this, waiting, stop] {
-            if (--waiting->missing > 0 || !waiting->claim())
-              return;
-            std::uint64_t bytes = 0;
-            for (const auto& part : waiting->parts)
-              bytes += part.into.size();
-            if (give(waiting->parts, waiting->pieces))
-              waiting->done({.bytes = bytes, .failure = {}});
-            else
-              from_->read(waiting->parts, std::move(waiting->done), stop);
-          });
-        }
-    }
+  if (const auto waiting = wait_for(parts, pieces, done, stop)) {
+    if (stop.stop_possible())
+      waiting->on_stop.emplace(stop, [weak = std::weak_ptr{waiting}] {
+        const auto x = weak.lock();
+        if (x && x->claim())
+          x->done(
+              {.bytes = 0,
+               .failure = std::make_shared<const error>(
+                   errc::io, error_details{.stage = "read", .got = "a read that was stopped"})});
+      });
+    return begin_some();
   }
-  if (!waiting) {
-    if (!pieces.empty() && give(parts, pieces)) {
-      std::uint64_t bytes = 0;
-      for (const auto& x : parts)
-        bytes += x.into.size();
-      begin_some();
-      return done({.bytes = bytes, .failure = {}});
-    }
-    begin_some();
-    return from_->read(parts, std::move(done), stop);
-  }
-  if (stop.stop_possible())
-    waiting->on_stop.emplace(stop, [weak = std::weak_ptr{waiting}] {
-      const auto x = weak.lock();
-      if (x && x->claim())
-        x->done({.bytes = 0,
-                 .failure = std::make_shared<const error>(
-                     errc::io, error_details{.stage = "read", .got = "a read that was stopped"})});
-    });
+  const bool is_given = !pieces.empty() && give(parts, pieces);
   begin_some();
+  if (is_given)
+    return done({.bytes = bytes_of(parts), .failure = {}});
+  from_->read(parts, std::move(done), stop);
+}
+
+/// A read that ends with pieces in flight, and then calls `done`, which it has taken. Null if there
+/// is nothing to wait for: `pieces` have the parts, or are none.
+std::shared_ptr<expected_reads::pending_read>
+expected_reads::wait_for(std::span<const read_part> parts, std::vector<piece_ptr>& pieces,
+                         read_done& done, const std::stop_token& stop) {
+  const mutex_lock lock{mutex_};
+  pieces = pieces_of(parts);
+  const auto is_here = [](const piece_ptr& x) { return x->is == piece::state::here; };
+  if (std::all_of(pieces.begin(), pieces.end(), is_here))
+    return {};
+  auto waiting = std::make_shared<pending_read>(parts, pieces, std::move(done));
+  for (const auto& x : pieces) {
+    if (is_here(x))
+      continue;
+    ++waiting->missing;
+    x->waiting.push_back([this, waiting, stop] {
+      if (--waiting->missing > 0 || !waiting->claim())
+        return;
+      if (give(waiting->parts, waiting->pieces))
+        waiting->done({.bytes = bytes_of(waiting->parts), .failure = {}});
+      else
+        from_->read(waiting->parts, std::move(waiting->done), stop);
+    });
+  }
+  return waiting;
 }
 
 bool expected_reads::expect_soon(std::span<const expected_range> ranges) noexcept {

@@ -69,6 +69,9 @@ private:
   piece_ptr find(const read_part& x) const LEAT_REQUIRES(mutex_);
   /// The pieces that have the parts, or will have them; empty if one of them is not even begun.
   std::vector<piece_ptr> pieces_of(std::span<const read_part> parts) LEAT_REQUIRES(mutex_);
+  std::shared_ptr<pending_read> wait_for(std::span<const read_part> parts,
+                                         std::vector<piece_ptr>& pieces, read_done& done,
+                                         const std::stop_token& stop);
   /// Copies the parts out of pieces; false if not all of it is here.
   bool give(std::span<const read_part> parts, std::span<const piece_ptr> pieces);
   void add(expected_range x) LEAT_REQUIRES(mutex_);

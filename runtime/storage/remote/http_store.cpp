@@ -90,7 +90,7 @@ void cut(run_of_parts& x, std::uint64_t object_bytes) {
 
 class http_objects final : public stored_objects {
 public:
-  http_objects(std::vector<std::string> names, std::shared_ptr<transfers> by)
+  http_objects(const std::vector<std::string>& names, std::shared_ptr<transfers> by)
       : by_(std::move(by)), states_(names.size()) {
     objects_.reserve(names.size());
     for (const auto& x : names)
@@ -231,8 +231,8 @@ object_stat http_store::stat(const std::string& name) const {
 
 std::shared_ptr<stored_objects> http_store::open(std::vector<std::string> names,
                                                  read_pattern) const {
-  return std::make_shared<expected_reads>(
-      std::make_shared<http_objects>(std::move(names), open_transfers()), process_read_ahead());
+  return std::make_shared<expected_reads>(std::make_shared<http_objects>(names, open_transfers()),
+                                          process_read_ahead());
 }
 
 std::shared_ptr<stored_objects> http_store::open(std::shared_ptr<const object_names>,

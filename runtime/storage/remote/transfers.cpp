@@ -161,7 +161,7 @@ private:
         stops_[number] = std::move(callback); // those of fetches that have ended are destroyed here
     for (const auto& x : now)
       if (const auto at = live_.find(x.number); at != live_.end() && x.what != word::begin)
-        stop(at->second);
+        stop(fetch_ptr{at->second}); // that of the map goes
     return is_ending;
   }
 
@@ -182,7 +182,7 @@ private:
     (x->is_urgent ? server.urgent : server.others).push_back(std::move(x));
   }
 
-  void stop(fetch_ptr x) { // by value: the caller's goes
+  void stop(const fetch_ptr& x) {
     auto& server = server_of(*x);
     for (auto* waiting : {&server.urgent, &server.others})
       waiting->erase(std::remove(waiting->begin(), waiting->end(), x), waiting->end());
@@ -212,7 +212,7 @@ private:
 
   bool fail_all() {
     while (!live_.empty())
-      stop(live_.begin()->second);
+      stop(fetch_ptr{live_.begin()->second});
     return true;
   }
 
