@@ -10,7 +10,7 @@
 namespace leat {
 
 stored_source::stored_source(std::vector<std::string> files)
-    : stored_source(open_named(files, "indexed")) {}
+    : stored_source(open_named(std::move(files), "indexed")) {}
 
 stored_source::stored_source(std::shared_ptr<stored_objects> objects)
     : objects_(std::move(objects)) {}

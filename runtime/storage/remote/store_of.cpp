@@ -17,17 +17,16 @@ const object_store& store_of(std::string_view name) {
   return local_store();
 }
 
-std::shared_ptr<stored_objects> open_named(const std::vector<std::string>& names,
+std::shared_ptr<stored_objects> open_named(std::vector<std::string> names,
                                            const std::string& stage) {
   const auto& store = names.empty() ? local_store() : store_of(names.front());
-  std::vector<std::string> full;
-  for (const auto& x : names) {
+  for (auto& x : names) {
     if (&store_of(x) != &store)
       throw_file_error(errc::invalid_argument, stage, x, "a file elsewhere than the first one",
                        "files of one store: all of this machine, or all of web servers");
-    full.push_back(store.full_name(x));
+    x = store.full_name(x);
   }
-  return store.open(std::move(full));
+  return store.open(std::move(names));
 }
 
 } // namespace leat

@@ -15,7 +15,7 @@ const object_store& store_of(std::string_view name);
 
 /// Opens objects by their names, which belong to one store. Throws `errc::invalid_argument`
 /// otherwise, with this `stage`, and what the store throws.
-std::shared_ptr<stored_objects> open_named(const std::vector<std::string>& names,
+std::shared_ptr<stored_objects> open_named(std::vector<std::string> names,
                                            const std::string& stage);
 
 } // namespace leat
