@@ -5,6 +5,7 @@
 #include "runtime/base/text.hpp"
 #include "runtime/storage/file_kind.hpp"
 #include "runtime/storage/remote/store_of.hpp"
+#include "runtime/storage/remote/web_address.hpp"
 
 #include <glob.h>
 
@@ -24,8 +25,9 @@ namespace fs = std::filesystem;
 
 void check_count(std::uint64_t count, std::string_view pattern) {
   if (count > max_files)
-    refuse_argument("braces", excerpt(pattern) + ", which stands for more files",
-                    "at most " + std::to_string(max_files) + " files for one pattern");
+    refuse_argument(
+        "braces", excerpt(without_secrets(std::string{pattern})) + ", which stands for more files",
+        "at most " + std::to_string(max_files) + " files for one pattern");
 }
 
 /// Position of the brace that closes the one at `open`, or npos.
@@ -146,11 +148,12 @@ bool is_pipe(const std::string& path) {
 /// Objects that are not on this machine: opening them finds out whether they exist.
 std::vector<std::string> match_far(const object_store& store, const std::string& pattern,
                                    const std::string& stage) {
-  if (is_glob(pattern))
+  auto name = store.full_name(pattern);
+  if (is_glob(std::string_view{pattern}.substr(pattern.find('/', pattern.find("://") + 3))))
     throw_file_error(errc::invalid_argument, stage, pattern,
                      "a pattern for files of a server that cannot be listed",
                      "their names; braces stand for several: \"{000..099}.tar\"");
-  return {store.full_name(pattern)};
+  return {std::move(name)};
 }
 
 std::vector<std::string> match(const std::string& pattern, file_kinds kinds, passed_over& others) {
@@ -162,14 +165,15 @@ std::vector<std::string> match(const std::string& pattern, file_kinds kinds, pas
 /// The path is not a file, or does not exist.
 [[noreturn]] void refuse_name(const std::string& name, const std::string& pattern,
                               const std::string& stage) {
+  const auto shown = without_secrets(name);
   if (auto kind = kind_of_path(name); kind && !is_file(name))
-    throw_file_error(errc::invalid_argument, stage, name, kind.what + ", which is not a file",
+    throw_file_error(errc::invalid_argument, stage, shown, kind.what + ", which is not a file",
                      std::move(kind.instead));
   std::string needed = "at least one file";
   if (name.find('[') != std::string::npos)
     needed += "; \"[\" begins a set of characters in a pattern, and \"[[]\" stands for itself";
-  throw_file_error(errc::not_found, stage, name, "no file that matches " + excerpt(pattern),
-                   std::move(needed));
+  throw_file_error(errc::not_found, stage, shown,
+                   "no file that matches " + excerpt(without_secrets(pattern)), std::move(needed));
 }
 
 std::string common_directory(const std::vector<std::string>& paths) {
@@ -214,7 +218,8 @@ file_set find_files(const std::vector<std::string>& patterns, const std::string&
       if (files.paths.empty())
         files.store = &store;
       else if (files.store != &store)
-        throw_file_error(errc::invalid_argument, stage, name, "a file elsewhere than the first one",
+        throw_file_error(errc::invalid_argument, stage, without_secrets(name),
+                         "a file elsewhere than the first one",
                          "files of one store: all of this machine, or all of web servers");
       auto matches =
           store.is_near() ? match(name, kinds, files.others) : match_far(store, name, stage);

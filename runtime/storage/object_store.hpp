@@ -187,8 +187,8 @@ public:
   virtual std::shared_ptr<stored_objects> open(std::shared_ptr<const object_names> names,
                                                std::string stage) const = 0;
 
-  /// The only name that is used for an object that has several. Throws `errc::invalid_argument` if
-  /// none can have this name.
+  /// The only name that is used for an object that has several: what other members take. Throws
+  /// `errc::invalid_argument` if none can have this name.
   virtual std::string full_name(const std::string& name) const { return name; }
 
   /// Whether this machine's page cache has most of what is read.

@@ -36,9 +36,11 @@ void judge_head(std::string_view text, const std::optional<object_pin>& pin) {
 
 /// A name either is refused or has one form, whose request gives it again.
 void read_name(const std::string& text) {
+  (void)without_secrets(text);
   try {
     const web_address x{text, "fuzz"};
     check(web_address{x.url(), "fuzz"}.name() == x.name());
+    check(web_address{x.name(), "fuzz", web_address::spelling::full}.url() == x.url());
   } catch (const error& x) {
     check(x.code() == errc::invalid_argument);
   }

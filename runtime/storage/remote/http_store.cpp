@@ -94,7 +94,8 @@ public:
       : by_(std::move(by)), states_(names.size()) {
     objects_.reserve(names.size());
     for (const auto& x : names)
-      objects_.push_back(std::make_shared<remote_object>(web_address{x, "read"}));
+      objects_.push_back(
+          std::make_shared<remote_object>(web_address{x, "read", web_address::spelling::full}));
   }
   ~http_objects() override {
     stop_.request_stop(); // of requests that `expect_stats` began

@@ -22,7 +22,8 @@ std::shared_ptr<stored_objects> open_named(std::vector<std::string> names,
   const auto& store = names.empty() ? local_store() : store_of(names.front());
   for (auto& x : names) {
     if (&store_of(x) != &store)
-      throw_file_error(errc::invalid_argument, stage, x, "a file elsewhere than the first one",
+      throw_file_error(errc::invalid_argument, stage, without_secrets(x),
+                       "a file elsewhere than the first one",
                        "files of one store: all of this machine, or all of web servers");
     x = store.full_name(x);
   }

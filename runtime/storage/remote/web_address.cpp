@@ -40,6 +40,15 @@ std::string in_lower_case(std::string_view text) {
   return lower;
 }
 
+/// What follows the last ":" outside of brackets, if there is one, are digits.
+bool has_valid_port(std::string_view server) {
+  const auto colon = server.rfind(':');
+  if (colon == std::string_view::npos || server.find(']', colon) != std::string_view::npos)
+    return true;
+  const auto port = server.substr(colon + 1);
+  return !port.empty() && std::all_of(port.begin(), port.end(), is_digit);
+}
+
 } // namespace
 
 std::string_view scheme_of(std::string_view name) noexcept {
@@ -53,40 +62,49 @@ std::string_view scheme_of(std::string_view name) noexcept {
   return is_one ? scheme : std::string_view{};
 }
 
-web_address::web_address(const std::string& name, const std::string& stage) {
-  // What follows "?", or comes before "@", is not repeated: it may be a secret.
+std::string without_secrets(const std::string& name) {
+  const auto scheme = scheme_of(name);
+  if (scheme.empty())
+    return name;
+  const auto host = scheme.size() + 3;
+  const auto end = std::min(name.find_first_of("?#"), name.size());
+  const auto server =
+      std::string_view{name}.substr(host, std::min(name.find('/', host), end) - host);
+  const auto at = name.rfind('@', end);
+  // A password with "/" in it is not valid, but may be a password all the same.
+  if (at == std::string::npos || at < host
+      || (at >= host + server.size() && has_valid_port(server)))
+    return name.substr(0, end);
+  return name.substr(0, host) + "..." + name.substr(at, end - at);
+}
+
+web_address::web_address(const std::string& name, const std::string& stage, spelling is) {
   const auto refuse = [&](std::string got, std::string needed) {
-    const auto end = std::min(name.find_first_of("?#"), name.size());
-    const auto host = name.find("://") + 3;
-    const auto user = name.find('@');
-    const auto shown = user < std::min(name.find('/', host), end)
-                           ? name.substr(0, host) + "..." + name.substr(user, end - user)
-                           : name.substr(0, end);
-    throw_file_error(errc::invalid_argument, stage, as_utf8(shown), std::move(got),
+    throw_file_error(errc::invalid_argument, stage, as_utf8(without_secrets(name)), std::move(got),
                      std::move(needed));
   };
   const auto scheme = in_lower_case(scheme_of(name));
   if (scheme.empty())
-    throw_file_error(errc::invalid_argument, stage, as_utf8(name), "a name without a scheme",
-                     "https://HOST/PATH");
+    refuse("a name without a scheme", "https://HOST/PATH");
   const auto host = scheme.size() + 3;
   const auto end = std::min(name.find_first_of("/?#", host), name.size());
   const auto server = std::string_view{name}.substr(host, end - host);
   if (server.find('@') != std::string_view::npos)
     refuse("an address with a user or password in it", "one without: it would be shown in errors");
-  if (server.empty() || !std::all_of(server.begin(), server.end(), is_host_character))
+  if (server.empty() || !std::all_of(server.begin(), server.end(), is_host_character)
+      || !has_valid_port(server))
     refuse("an address without a valid host", "https://HOST/PATH");
-  if (name.find_first_of("?#", end) != std::string::npos)
+  if (is == spelling::written && name.find_first_of("?#", end) != std::string::npos)
     refuse("an address with \"?\" or \"#\"",
            "one without: what follows \"?\" may be a signature, which pipelines and errors would "
            "show; a \"?\" in a file's name is written %3F");
   name_ = scheme + "://" + in_lower_case(server);
   path_ = name_.size();
-  if (end == name.size())
+  if (end == name.size() || name[end] != '/')
     refuse("an address without a path", "https://HOST/PATH");
   for (auto i = end; i < name.size(); ++i) {
     auto x = name[i];
-    if (x == '%') {
+    if (x == '%' && is == spelling::written) {
       const auto high = i + 2 < name.size() ? hex_value(name[i + 1]) : -1;
       const auto low = i + 2 < name.size() ? hex_value(name[i + 2]) : -1;
       if (high < 0 || low < 0)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,13 +9,23 @@ namespace leat {
 /// "https" of "https://host/x"; empty for a path, and for anything else that has no scheme.
 std::string_view scheme_of(std::string_view name) noexcept;
 
+/// A name as errors may show it: if it has a scheme, without what may be a secret in it, its user
+/// and its query.
+std::string without_secrets(const std::string& name);
+
 /// The address of an object on a web server. What is secret in such addresses (a user, a query that
 /// signs them) is refused: pipelines, snapshots and errors show names.
 class web_address {
 public:
-  /// Takes a name as people write it: spaces and other characters may be percent-encoded or not.
+  enum class spelling : std::uint8_t {
+    /// As people write it: spaces and other characters may be percent-encoded or not.
+    written,
+    /// As `name()` gives it.
+    full,
+  };
+
   /// Throws `errc::invalid_argument` with this `stage`.
-  web_address(const std::string& name, const std::string& stage);
+  web_address(const std::string& name, const std::string& stage, spelling is = spelling::written);
 
   /// The name in the only form that leat uses for it: nothing in it is percent-encoded, so that it
   /// ends as the name of the same file on a disk does.

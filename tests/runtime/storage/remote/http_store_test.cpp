@@ -325,6 +325,25 @@ TEST_CASE("http store: redirects are followed, remembered, and forgotten when th
   check_error([&] { objects->stat(2); }, {.code = errc::io, .got_has = "not allowed"});
 }
 
+TEST_CASE("http store: names with any characters are those of one object") {
+  const temporary_directory dir;
+  std::vector<std::string> urls;
+  const std::vector<std::string> names{"50%25.x", "a%41.x", "what%3F.x", "%23.x", "[1].x", "@.x"};
+  const std::vector<std::string> files{"50%.x", "aA.x", "what?.x", "#.x", "[1].x", "@.x"};
+  const fault_server server{dir.path()};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    write_content(dir / files[i], files[i]);
+    urls.push_back(server.url(names[i]));
+  }
+  write_content(dir / "%41", "another file");
+  urls.push_back(server.url("%2541"));
+  const http_store store{impatient()};
+  const auto objects = open_at(store, urls);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    CHECK(read_text(*objects, i, 0, files[i].size()) == files[i]);
+  CHECK(read_text(*objects, names.size(), 0, 12) == "another file");
+}
+
 TEST_CASE("http store: names choose their store, and patterns with them are refused") {
   CHECK(&store_of("http://x/y") == &web_store());
   CHECK(&store_of("HTTPS://x/y") == &web_store());
@@ -352,6 +371,30 @@ TEST_CASE("http store: names choose their store, and patterns with them are refu
         find_files({dir / "x", "http://h/x"}, "test");
       },
       {.code = errc::invalid_argument, .got_has = "elsewhere"});
+  CHECK(find_files({"http://[::1]:80/x"}, "test").paths.size() == 1);
+}
+
+TEST_CASE("http store: no error of names shows what may be a secret") {
+  const temporary_directory dir;
+  write_content(dir / "x", "x");
+  using names = std::vector<std::string>;
+  for (const auto& patterns : std::vector<names>{{"https://user:secret@h/x"},
+                                                 {"https://h/x?signature=secret"},
+                                                 {"https://h/*.tar?secret"},
+                                                 {"https://user:secret@h/*.tar"},
+                                                 {"https://user:secret@h/{1..999999999}.tar"},
+                                                 {"https://h/{1..999999999}.tar?secret"},
+                                                 {dir / "x", "https://user:secret@h/x"},
+                                                 {"http://h/x", "s3://user:secret@bucket/x"},
+                                                 {"s3://user:secret@bucket/x"},
+                                                 {"ftp://user:secret@h/x?secret"}}) {
+    CAPTURE(patterns);
+    const auto problem = problem_of([&] { find_files(patterns, "test"); });
+    REQUIRE(problem);
+    CHECK(std::string{problem->what()}.find("secret") == std::string::npos);
+    const auto opening = problem_of([&] { open_named(patterns, "test"); });
+    CHECK((!opening || std::string{opening->what()}.find("secret") == std::string::npos));
+  }
 }
 
 } // namespace

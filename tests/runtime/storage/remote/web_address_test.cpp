@@ -21,6 +21,7 @@ TEST_CASE("web address: a name ends as the file's does, and its request is encod
     CHECK(x.name() == full);
     CHECK(x.url() == url);
     CHECK(web_address{x.url(), "test"}.name() == full);
+    CHECK(web_address{full, "test", web_address::spelling::full}.url() == url);
   }
   CHECK(web_address{"http://h:8/x/y", "test"}.server() == "http://h:8");
 }
@@ -28,8 +29,8 @@ TEST_CASE("web address: a name ends as the file's does, and its request is encod
 TEST_CASE("web address: what may be a secret is refused, and not repeated") {
   for (const std::string name :
        {"https://user:secret@h/x", "https://secret@h/x", "https://h/x?signature=secret",
-        "https://h?secret", "https://h/x#secret", "https://user:secret@h",
-        "https://h/%2F?secret"}) {
+        "https://h?secret", "https://h/x#secret", "https://user:secret@h", "https://h/%2F?secret",
+        "https://user:a/secret@h/x"}) {
     CAPTURE(name);
     const auto problem = problem_of([&] { web_address{name, "test"}; });
     REQUIRE(problem);
@@ -38,10 +39,25 @@ TEST_CASE("web address: what may be a secret is refused, and not repeated") {
   }
 }
 
+TEST_CASE("web address: errors show names without what may be a secret") {
+  for (const auto& [name, shown] : std::vector<std::pair<std::string, std::string>>{
+           {"/a/b@c?d", "/a/b@c?d"},
+           {"https://h/a@b", "https://h/a@b"},
+           {"https://h:8/a@b", "https://h:8/a@b"},
+           {"https://[::1]/a@b", "https://[::1]/a@b"},
+           {"https://u:p@h/a@b", "https://...@b"},
+           {"https://u:p@h/a", "https://...@h/a"},
+           {"s3://u:p/q@h/a?x=y", "s3://...@h/a"},
+           {"https://h/a?x@y", "https://h/a"},
+           {"hf://datasets/a/b@main/c", "hf://datasets/a/b@main/c"}})
+    CHECK(without_secrets(name) == shown);
+}
+
 TEST_CASE("web address: what is none is refused") {
-  for (const std::string name : {"", "x", "/a/b", "http://", "http:///x", "http://h", "http://h/%",
-                                 "http://h/%2", "http://h/%zz", "http://h/a%2Fb", "http://h/%00",
-                                 "http://h/\n", "http://h h/x", "http://h\"/x"}) {
+  for (const std::string name :
+       {"", "x", "/a/b", "http://", "http:///x", "http://h", "http://h/%", "http://h/%2",
+        "http://h/%zz", "http://h/a%2Fb", "http://h/%00", "http://h/\n", "http://h h/x",
+        "http://h\"/x", "http://h:/x", "http://h:x/y"}) {
     CAPTURE(name);
     CHECK(code_of([&] { web_address{name, "test"}; }) == errc::invalid_argument);
   }

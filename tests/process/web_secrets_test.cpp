@@ -1,0 +1,72 @@
+#include "tests/support/command.hpp"
+#include "tests/support/fault_server.hpp"
+#include "tests/support/files.hpp"
+
+// What is secret in addresses, of data, of proxies and of where servers redirect to, is in nothing
+// that a job writes.
+namespace leat::test::web_secrets_test {
+namespace {
+
+constexpr auto secret = "planted5b1f";
+const std::string query = std::string{"?X-Amz-Signature="} + secret;
+const std::string user = std::string{"user:"} + secret + "@";
+
+/// All files of a folder, and their names.
+std::string written_below(const std::string& directory) {
+  std::string all;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator{directory})
+    if (entry.is_regular_file())
+      all += entry.path().native() + ":\n" + read_file(entry.path()) + "\n";
+  return all;
+}
+
+struct secret_bench : command_bench {
+  temporary_directory served;
+
+  /// All that a job over this address says and keeps; it must end with this code.
+  std::string job(const std::string& address, int code, const std::string& before = "") const {
+    const auto job =
+        pipeline(R"(raw_records(")" + address + R"(", dtype="u8", shape=[4]).batch(2))");
+    const auto x = leat(words{"run", "--epochs", "1", "--json", "--log", at / "log",
+                              "--snapshot-dir", at / "sets", "--snapshot-every", "2"}
+                            + job,
+                        before);
+    CAPTURE(address, x.errors);
+    CHECK(x.code == code);
+    std::filesystem::remove(at / "job.leat"); // it has what its author wrote into it
+    return x.output + x.errors + written_below(at.path());
+  }
+};
+
+} // namespace
+
+TEST_CASE("what is secret in addresses is in no log, snapshot, error or output") {
+  const secret_bench bench;
+  write_content(bench.served / "x.raw", std::string(40, 'x'));
+  write_content(bench.served / ("signed.raw" + query), std::string(40, 'x'));
+  fault_server server{bench.served.path(), [](const auto& x) {
+                        return x.path.starts_with("refused") ? fault::forbidden : fault::none;
+                      }};
+  server.redirects["moved.raw"] = server.url("signed.raw" + query);
+  server.redirects["lost.raw"] = server.url("lost2.raw" + query);
+  server.redirects["closed.raw"] = server.url("refused.raw" + query);
+  server.redirects["odd.raw"] = "ftp://" + user + "127.0.0.1/x" + query;
+  const std::string direct = "export no_proxy=127.0.0.1;";
+  const auto host = server.address().substr(std::string_view{"http://"}.size());
+  std::string said;
+  said += bench.job(server.url("x.raw"), 0, direct);
+  said += bench.job(server.url("moved.raw"), 0, direct);
+  CHECK(contains(said, "moved.raw"));
+  for (const std::string name : {"lost.raw", "closed.raw", "odd.raw"})
+    said += bench.job(server.url(name), 1, direct);
+  CHECK(contains(said, "AccessDenied"));
+  for (const auto& x : {"http://" + user + host + "/x.raw", server.url("x.raw" + query),
+                        "http://" + user + host + "/*.raw", "s3://" + user + "bucket/x"})
+    said += bench.job(x, 1, direct);
+  said += bench.job("http://data.example.org/x.raw", 1,
+                    "unset no_proxy NO_PROXY; export http_proxy=http://" + user + host + ";");
+  CHECK(contains(said, "404"));
+  CHECK_FALSE(contains(said, secret));
+}
+
+} // namespace leat::test::web_secrets_test
