@@ -66,7 +66,7 @@ TEST_CASE("what is secret in addresses is in no log, snapshot, error or output")
     said += bench.job(server.url(name), 1, direct);
   CHECK(contains(said, "AccessDenied"));
   for (const auto& x : {"http://" + user + host + "/x.raw", server.url("x.raw" + query),
-                        "http://" + user + host + "/*.raw"})
+                        "http://" + user + host + "/*.raw", "s3://" + user + "data/x.raw" + query})
     said += bench.job(x, 1, direct);
   said += bench.job("http://data.example.org/x.raw", 1,
                     "unset no_proxy NO_PROXY; export http_proxy=http://" + user + host + ";");

@@ -13,7 +13,7 @@ namespace leat {
 namespace {
 
 // A header and what follows it: small members (class, text) and the next header come along.
-constexpr std::size_t header_bytes = 4096;
+constexpr std::size_t header_bytes = 3584;
 constexpr std::uint64_t max_number = std::numeric_limits<std::int64_t>::max();
 
 struct field_place {

@@ -25,6 +25,10 @@ std::shared_ptr<stored_objects> open_named(std::vector<std::string> names,
       throw_file_error(errc::invalid_argument, stage, without_secrets(x),
                        "a file elsewhere than the first one",
                        "files of one store: all of this machine, or all of web servers");
+    if (store.is_near() && !scheme_of(x).empty())
+      throw_file_error(errc::invalid_argument, stage, without_secrets(x),
+                       "a name with \"://\" that names no server that leat reads from",
+                       "http:// or https://, or \"./\" before the name of a file");
     x = store.full_name(x);
   }
   return store.open(std::move(names));
