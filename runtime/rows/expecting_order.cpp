@@ -10,7 +10,7 @@ namespace leat {
 
 expecting_order::expecting_order(std::unique_ptr<batch_order> of,
                                  std::shared_ptr<const job_plan> plan,
-                                 std::unique_ptr<batch_order> ahead)
+                                 std::unique_ptr<indexed_order> ahead)
     : of_(std::move(of)), plan_(std::move(plan)), ahead_(std::move(ahead)),
       orders_(plan_->samples->num_shuffles) {}
 
@@ -20,16 +20,16 @@ expecting_order::~expecting_order() {
 }
 
 bool expecting_order::open(planned_batch& batch) {
+  const auto at = of_->next();
   if (!of_->open(batch))
     return false;
-  if (unwanted_ >= rows_to_find_out)
-    return true;
-  if (!ahead_) {
-    expect(std::span{batch.requests}.first(batch.rows));
-    return true;
-  }
   rows_ahead_ -= std::min(rows_ahead_, batch.rows);
-  look_ahead();
+  if (nobody_listens() && at.step % batches_to_pass != 0)
+    return true;
+  if (ahead_)
+    look_ahead(at);
+  else
+    expect(std::span{batch.requests}.first(batch.rows));
   return true;
 }
 
@@ -42,30 +42,34 @@ void expecting_order::begin_epoch(std::uint64_t epoch) {
 bool expecting_order::open_probe(planned_batch& probe, std::size_t most) {
   if (!of_->open_probe(probe, most))
     return false;
-  if (unwanted_ < rows_to_find_out)
-    expect(std::span{probe.requests}.first(probe.rows));
+  expect(std::span{probe.requests}.first(probe.rows));
   return true;
 }
 
-/// The batch that was opened is among those that are told first: its rows are read at once.
-void expecting_order::look_ahead() {
-  while (rows_ahead_ < most_rows_ahead && unwanted_ < rows_to_find_out) {
+/// The batch that was opened, `from`, is among those that are told first: its rows are read at
+/// once.
+void expecting_order::look_ahead(job_position from) {
+  if (ahead_->next() < from) {
+    ahead_->begin_at(from);
+    rows_ahead_ = 0;
+  }
+  while (rows_ahead_ < most_rows_ahead) {
     ahead_->open(scratch_);
     if (scratch_.plan.what != batch_plan::kind::batch)
       return;
     rows_ahead_ += scratch_.rows;
     expect(std::span{scratch_.requests}.first(scratch_.rows));
+    if (nobody_listens())
+      return;
   }
 }
 
 void expecting_order::expect(std::span<const row_request> rows) noexcept {
   try {
     stored_objects* last = nullptr;
-    for (const auto& row : rows) {
-      if (unwanted_ >= rows_to_find_out)
-        break;
+    for (std::size_t i = 0; i < rows.size() && (i == 0 || !nobody_listens()); ++i) {
       extents_.clear();
-      auto* const objects = locate(row);
+      auto* const objects = locate(rows[i]);
       if (!objects) {
         ++unwanted_;
         continue;

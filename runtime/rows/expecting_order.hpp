@@ -2,6 +2,7 @@
 
 #include "runtime/order/order_cache.hpp"
 #include "runtime/rows/batch_order.hpp"
+#include "runtime/rows/indexed_order.hpp"
 #include "runtime/rows/job_plan.hpp"
 #include "runtime/storage/object_store.hpp"
 
@@ -21,7 +22,7 @@ class expecting_order final : public batch_order {
 public:
   /// `ahead`: gives the same batches as `of`, for an indexed pipeline; null for others.
   expecting_order(std::unique_ptr<batch_order> of, std::shared_ptr<const job_plan> plan,
-                  std::unique_ptr<batch_order> ahead);
+                  std::unique_ptr<indexed_order> ahead);
   ~expecting_order() override;
 
   bool open(planned_batch& batch) override;
@@ -43,10 +44,13 @@ private:
   /// Rows that are known to stores and in no open batch yet: what they read ahead is bounded by
   /// their memory, this by the time that locating takes.
   static constexpr std::size_t most_rows_ahead = 4096;
-  /// If none of so many rows lies in a store that cares, none will.
+  /// If no store cares about so many rows, one after the other, then it is asked of the first row
+  /// of one batch in 16 alone, until one does.
   static constexpr std::size_t rows_to_find_out = 16;
+  static constexpr std::uint64_t batches_to_pass = 16;
 
-  void look_ahead();
+  bool nobody_listens() const noexcept { return unwanted_ >= rows_to_find_out; }
+  void look_ahead(job_position from);
   void expect(std::span<const row_request> rows) noexcept;
   /// As row_runner::locate.
   stored_objects* locate(const row_request& row);
@@ -54,11 +58,11 @@ private:
 
   std::unique_ptr<batch_order> of_;
   std::shared_ptr<const job_plan> plan_;
-  std::unique_ptr<batch_order> ahead_;
+  std::unique_ptr<indexed_order> ahead_;
   order_cache orders_;
   planned_batch scratch_;
   std::size_t rows_ahead_ = 0;
-  /// Rows that no store wanted to know of; once they are too many, none is located.
+  /// Rows since the last one that a store wanted to know of.
   std::size_t unwanted_ = 0;
   std::vector<extent> extents_;
   /// Of one store's objects, to be told together.

@@ -17,6 +17,8 @@ public:
 
   bool open(planned_batch& batch) override;
   void begin_epoch(std::uint64_t epoch) override;
+  /// The next batch to be opened is this one.
+  void begin_at(job_position at) noexcept { next_ = at; }
   job_position next() const noexcept override { return next_; }
   /// Final, and the epoch's whole length.
   epoch_horizon horizon() const override;
