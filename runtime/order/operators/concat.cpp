@@ -30,6 +30,11 @@ public:
     const auto i = input_of(at);
     return inputs_[i]->make(inside(at, i), into, with);
   }
+  stored_objects* locate(const place& at, order_cache& orders,
+                         std::vector<extent>& into) const override {
+    const auto i = input_of(at);
+    return inputs_[i]->locate(inside(at, i), orders, into);
+  }
 
 private:
   /// The last input that begins at or before the item: empty ones begin where the next does.
@@ -107,6 +112,9 @@ public:
   }
   void recall(item_reader& from, restored_content& to) const override {
     input_of(from).recall(from, to);
+  }
+  stored_objects* locate(item_reader& from, std::vector<extent>& into) const override {
+    return input_of(from).locate(from, into);
   }
 
 private:

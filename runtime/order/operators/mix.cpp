@@ -118,6 +118,11 @@ public:
     else
       plan_.edges[i]->recall(from, to);
   }
+  stored_objects* locate(item_reader& from, std::vector<extent>& into) const override {
+    const auto i = from.number_below(plan_.num_inputs(), "input");
+    place_in(from, {});
+    return plan_.edges.empty() ? plan_.inputs[i]->locate(from, into) : nullptr;
+  }
 
 private:
   item_place place_in(item_reader& from, const item_place& at) const {
