@@ -27,7 +27,7 @@ if(LEAT_PRIVATE_LIBRARIES)
   add_compile_options(-ffunction-sections -fdata-sections) # so that the linker can drop unused ones
 endif()
 
-# Highway and simdjson are found through their own package files, which name the shared libraries.
+# Highway, simdjson and pugixml are found through their own package files, which name the shared libraries.
 function(leat_private_targets)
   if(NOT LEAT_PRIVATE_LIBRARIES)
     return()
@@ -38,6 +38,7 @@ function(leat_private_targets)
       set_property(TARGET ${library}::${library} PROPERTY IMPORTED_LOCATION_${configuration} "${private_libraries}/lib${library}.a")
     endforeach()
   endforeach()
+  set_property(TARGET pugixml::pugixml PROPERTY INTERFACE_LINK_LIBRARIES "${private_libraries}/libpugixml.a")
 endfunction()
 
 function(leat_hide_libraries target)

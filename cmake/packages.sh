@@ -5,7 +5,7 @@
 set -euo pipefail
 
 built_from=(
-  g++ libcaf-dev protobuf-compiler libprotobuf-dev libjpeg-dev libpng-dev libwebp-dev libhwy-dev libxxhash-dev zlib1g-dev libzstd-dev libssl-dev libcurl4-openssl-dev
+  g++ libcaf-dev protobuf-compiler libprotobuf-dev libjpeg-dev libpng-dev libwebp-dev libhwy-dev libxxhash-dev zlib1g-dev libzstd-dev libssl-dev libcurl4-openssl-dev libpugixml-dev
   libsimdjson-dev libutf8proc-dev libcli11-dev nlohmann-json3-dev patch xz-utils
 )
 packages=(

@@ -75,7 +75,6 @@ constexpr std::array endings_of_kinds{
 };
 
 constexpr std::array address_marks{
-    kind_mark{"s3://", "an address in S3 storage", ""},
     kind_mark{"gs://", "an address in Google's storage", ""},
     kind_mark{"gcs://", "an address in Google's storage", ""},
     kind_mark{"az://", "an address in Azure's storage", ""},

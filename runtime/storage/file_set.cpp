@@ -4,6 +4,7 @@
 #include "runtime/base/limits.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/storage/file_kind.hpp"
+#include "runtime/storage/remote/listed_matches.hpp"
 #include "runtime/storage/remote/store_of.hpp"
 #include "runtime/storage/remote/web_address.hpp"
 
@@ -147,13 +148,15 @@ bool is_pipe(const std::string& path) {
 
 /// Objects that are not on this machine: opening them finds out whether they exist.
 std::vector<std::string> match_far(const object_store& store, const std::string& pattern,
-                                   const std::string& stage) {
+                                   const std::string& stage, passed_over& others) {
   auto name = store.full_name(pattern);
-  if (is_glob(std::string_view{pattern}.substr(pattern.find('/', pattern.find("://") + 3))))
+  if (!is_glob(std::string_view{pattern}.substr(pattern.find('/', pattern.find("://") + 3))))
+    return {std::move(name)};
+  if (!store.can_list())
     throw_file_error(errc::invalid_argument, stage, pattern,
                      "a pattern for files of a server that cannot be listed",
                      "their names; braces stand for several: \"{000..099}.tar\"");
-  return {std::move(name)};
+  return listed_matches(store, name, others);
 }
 
 std::vector<std::string> match(const std::string& pattern, file_kinds kinds, passed_over& others) {
@@ -219,10 +222,9 @@ file_set find_files(const std::vector<std::string>& patterns, const std::string&
         files.store = &store;
       else if (files.store != &store)
         throw_file_error(errc::invalid_argument, stage, without_secrets(name),
-                         "a file elsewhere than the first one",
-                         "files of one store: all of this machine, or all of web servers");
-      auto matches =
-          store.is_near() ? match(name, kinds, files.others) : match_far(store, name, stage);
+                         "a file elsewhere than the first one", one_store);
+      auto matches = store.is_near() ? match(name, kinds, files.others)
+                                     : match_far(store, name, stage, files.others);
       if (matches.empty())
         refuse_name(name, pattern, stage);
       for (const auto& file : matches) {

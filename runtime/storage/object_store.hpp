@@ -191,6 +191,8 @@ public:
   /// `errc::invalid_argument` if none can have this name.
   virtual std::string full_name(const std::string& name) const { return name; }
 
+  /// Whether `list` works.
+  virtual bool can_list() const noexcept { return true; }
   /// Whether this machine's page cache has most of what is read.
   virtual bool is_near() const noexcept { return false; }
 };

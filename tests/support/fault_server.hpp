@@ -61,11 +61,21 @@ public:
     std::uint64_t number = 0;
     /// Decoded, without the first "/".
     std::string path = {};
+    /// As it came.
+    std::string target = {};
     std::map<std::string, std::string> headers = {};
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
   };
   using choice = std::function<fault(const request&)>;
+
+  struct response {
+    /// "200 OK"
+    std::string status;
+    /// Lines that end with "\r\n".
+    std::string headers = {};
+    std::string body = {};
+  };
 
   explicit fault_server(std::string folder, choice choose = {})
       : folder_(std::move(folder)), choose_(std::move(choose)), listener_(listen_somewhere()) {
@@ -103,6 +113,8 @@ public:
   bool names_versions = true;
   /// Every request for this path is sent to that URL.
   std::map<std::string, std::string> redirects = {};
+  /// What a service says before files are looked for: a refusal, an answer that is no file.
+  std::function<std::optional<response>(const request&)> service = {};
 
 private:
   int listen_somewhere() {
@@ -171,6 +183,7 @@ private:
     return true;
   }
 
+public:
   static std::string decoded(std::string_view x) {
     std::string text;
     for (std::size_t i = 0; i < x.size(); ++i)
@@ -183,10 +196,12 @@ private:
     return text;
   }
 
+private:
   request parse(const std::string& head) {
     request x{.number = ++requests_};
     const auto first = head.find(' ') + 1;
-    x.path = decoded(head.substr(first, head.find(' ', first) - first)).substr(1);
+    x.target = head.substr(first, head.find(' ', first) - first);
+    x.path = decoded(x.target).substr(1);
     for (auto at = head.find("\r\n"); at != std::string::npos; at = head.find("\r\n", at)) {
       at += 2;
       const auto end = std::min(head.find("\r\n", at), head.size());
@@ -241,6 +256,8 @@ private:
     default:
       break;
     }
+    if (const auto said = service ? service(x) : std::nullopt)
+      return reply(socket, said->status, said->headers, said->body);
     if (const auto to = redirects.find(x.path); to != redirects.end())
       return reply(socket, "302 Found", "Location: " + to->second + "\r\n", "");
     const auto body = content(x.path);

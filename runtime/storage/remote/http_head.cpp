@@ -189,6 +189,8 @@ void http_head::add_line(std::string_view line) {
     keep(retry_after);
   else if (is_header(name, "date"))
     keep(date);
+  else if (is_header(name, "x-amz-bucket-region"))
+    keep(bucket_region);
   else if (is_header(name, "x-amz-request-id") || is_header(name, "x-request-id"))
     keep(request_id);
 }
@@ -245,6 +247,10 @@ http_verdict judge(const http_head& head, const byte_range& asked,
             .got = answer,
             .needed = "status 206, a part of the object"};
   }
+}
+
+std::optional<std::int64_t> server_time(const http_head& head) {
+  return seconds_of(head.date);
 }
 
 std::optional<double> wait_asked_for(const http_head& head) {

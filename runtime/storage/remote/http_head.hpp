@@ -48,6 +48,8 @@ struct http_head {
   std::string retry_after = {};
   std::string date = {};
   std::string request_id = {};
+  /// Of S3, where it refuses or redirects a request.
+  std::string bucket_region = {};
   /// A header that must be unique came twice with different values, or is no number where one must
   /// be.
   bool is_damaged = false;
@@ -90,6 +92,9 @@ struct http_verdict {
 /// Without a pin, the object may end inside `asked`.
 http_verdict judge(const http_head& head, const byte_range& asked,
                    const std::optional<object_pin>& pin);
+
+/// The server's time in its response, in seconds since 1970. Nothing if it does not say.
+std::optional<std::int64_t> server_time(const http_head& head);
 
 /// How long a server wants to be left alone, in seconds, by its Retry-After: a number, or a date
 /// that is compared with the response's own. At most 300. Nothing if it does not say.

@@ -1,224 +1,12 @@
 #include "runtime/storage/remote/http_store.hpp"
 
 #include "runtime/base/error_in_flight.hpp"
-#include "runtime/base/threads/fork_check.hpp"
-#include "runtime/storage/remote/expected_reads.hpp"
+#include "runtime/storage/remote/remote_objects.hpp"
+#include "runtime/storage/remote/web_address.hpp"
 
-#include <sys/random.h>
-
-#include <algorithm>
-#include <atomic>
 #include <utility>
 
 namespace leat {
-
-namespace {
-
-/// The results of several fetches as one: the bytes up to the first that lacks some.
-class joined_reads {
-public:
-  joined_reads(std::size_t count, read_done done)
-      : results_(count), left_(count), done_(std::move(done)) {}
-
-  read_done callback(std::size_t i, std::uint64_t asked) {
-    results_[i].asked = asked;
-    return [this, i](read_result x) {
-      results_[i].is = std::move(x);
-      if (--left_ == 0)
-        end();
-    };
-  }
-
-private:
-  struct part {
-    read_result is;
-    std::uint64_t asked = 0;
-  };
-
-  void end() {
-    const std::unique_ptr<joined_reads> self{this};
-    read_result all;
-    for (auto& x : results_) {
-      if (x.is.failure) {
-        if (all.bytes == 0)
-          all.failure = std::move(x.is.failure);
-        break; // the caller asks for the rest, and gets the failure then
-      }
-      all.bytes += x.is.bytes;
-      if (x.is.bytes < x.asked)
-        break;
-    }
-    done_(std::move(all));
-  }
-
-  std::vector<part> results_;
-  std::atomic<std::size_t> left_;
-  read_done done_;
-};
-
-/// Parts that follow each other in one object.
-struct run_of_parts {
-  std::size_t object = 0;
-  std::uint64_t begin = 0;
-  std::uint64_t size = 0;
-  std::vector<std::span<std::byte>> into = {};
-};
-
-std::vector<run_of_parts> runs_of(std::span<const read_part> parts) {
-  std::vector<run_of_parts> runs;
-  for (const auto& x : parts) {
-    if (x.into.empty())
-      continue;
-    if (runs.empty() || runs.back().object != x.object
-        || runs.back().begin + runs.back().size != x.offset)
-      runs.push_back({.object = x.object, .begin = x.offset});
-    runs.back().size += x.into.size();
-    runs.back().into.push_back(x.into);
-  }
-  return runs;
-}
-
-/// Never writes more than the object has: a range that ends after it is cut.
-void cut(run_of_parts& x, std::uint64_t object_bytes) {
-  x.size = std::min(x.size, object_bytes - std::min(object_bytes, x.begin));
-  auto left = x.size;
-  for (auto& into : x.into) {
-    into = into.first(static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), left)));
-    left -= into.size();
-  }
-}
-
-class http_objects final : public stored_objects {
-public:
-  http_objects(const std::vector<std::string>& names, std::shared_ptr<transfers> by)
-      : by_(std::move(by)), states_(names.size()) {
-    objects_.reserve(names.size());
-    for (const auto& x : names)
-      objects_.push_back(
-          std::make_shared<remote_object>(web_address{x, "read", web_address::spelling::full}));
-  }
-  ~http_objects() override {
-    stop_.request_stop(); // of requests that `expect_stats` began
-    const mutex_lock lock{mutex_};
-    while (asked_ > 0)
-      came_.wait(mutex_);
-  }
-
-  std::string name(std::size_t object) const override { return objects_[object]->name(); }
-
-  object_version stat(std::size_t object) override {
-    auto& x = *objects_[object];
-    auto pin = x.pin();
-    if (!pin) {
-      ask(object);
-      wait_for(object);
-      pin = x.pin();
-    }
-    return {
-        .size = pin->size, .mtime_ns = object_version::no_time, .tag = std::move(pin->validator)};
-  }
-
-  void expect_stats() noexcept override {
-    try {
-      for (std::size_t i = 0; i < objects_.size(); ++i)
-        if (!objects_[i]->pin())
-          ask(i);
-    } catch (...) { // stat() asks, and says what is wrong
-    }
-  }
-
-  void read(std::span<const read_part> parts, read_done done,
-            const std::stop_token& stop) override {
-    begin(parts, std::move(done), stop, true);
-  }
-  void read_ahead(std::span<const read_part> parts, read_done done,
-                  const std::stop_token& stop) override {
-    begin(parts, std::move(done), stop, false);
-  }
-
-private:
-  enum class asking : std::uint8_t { no, yes, failed };
-  struct stat_state {
-    asking is = asking::no;
-    std::shared_ptr<const error> failure = {};
-  };
-
-  /// Asks for the version, unless that was done before.
-  void ask(std::size_t object) {
-    {
-      const mutex_lock lock{mutex_};
-      if (states_[object].is == asking::yes)
-        return;
-      states_[object] = {.is = asking::yes};
-      ++asked_;
-    }
-    try {
-      by_->begin(std::make_shared<range_fetch>(
-                     objects_[object], 0, std::vector<std::span<std::byte>>{},
-                     [this, object](read_result x) { end_ask(object, std::move(x.failure)); }),
-                 stop_.get_token());
-    } catch (...) {
-      end_ask(object, std::make_shared<const error>(error_in_flight(errc::io, {.stage = "read"})));
-      throw;
-    }
-  }
-  void end_ask(std::size_t object, std::shared_ptr<const error> failure) {
-    const mutex_lock lock{mutex_};
-    states_[object] = {.is = failure ? asking::failed : asking::no, .failure = std::move(failure)};
-    --asked_;
-    came_.notify_all();
-  }
-  void wait_for(std::size_t object) {
-    const mutex_lock lock{mutex_};
-    while (states_[object].is == asking::yes)
-      came_.wait(mutex_);
-    if (states_[object].failure)
-      throw error(*states_[object].failure);
-  }
-
-  void begin(std::span<const read_part> parts, read_done done, const std::stop_token& stop,
-             bool is_urgent) {
-    auto runs = runs_of(parts);
-    for (auto& x : runs)
-      if (const auto pin = objects_[x.object]->pin())
-        cut(x, pin->size);
-    if (const auto end =
-            std::find_if(runs.begin(), runs.end(), [](auto& x) { return x.size == 0; });
-        end != runs.end())
-      runs.erase(end, runs.end()); // nothing after an object's end counts
-    if (runs.empty())
-      return done({});
-    auto joined = std::make_unique<joined_reads>(runs.size(), std::move(done));
-    std::vector<std::shared_ptr<range_fetch>> fetches;
-    fetches.reserve(runs.size());
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      fetches.push_back(std::make_shared<range_fetch>(objects_[runs[i].object], runs[i].begin,
-                                                      std::move(runs[i].into),
-                                                      joined->callback(i, runs[i].size)));
-      fetches.back()->is_urgent = is_urgent;
-    }
-    (void)joined.release(); // deletes itself with the last result
-    for (auto& x : fetches)
-      by_->begin(std::move(x), stop);
-  }
-
-  std::shared_ptr<transfers> by_;
-  std::vector<std::shared_ptr<remote_object>> objects_;
-  std::stop_source stop_;
-  mutex mutex_;
-  condition_variable came_;
-  std::vector<stat_state> states_ LEAT_GUARDED_BY(mutex_);
-  std::size_t asked_ LEAT_GUARDED_BY(mutex_) = 0;
-};
-
-/// Different in each process: they decide when to ask again, never what.
-std::uint64_t random_seed() noexcept {
-  std::uint64_t seed = 0;
-  (void)::getrandom(&seed, sizeof seed, GRND_NONBLOCK);
-  return seed;
-}
-
-} // namespace
 
 void http_store::list(const std::string& folder, const std::function<void(listed_object)>&) const {
   throw_file_error(errc::invalid_argument, "list", full_name(folder),
@@ -232,8 +20,14 @@ object_stat http_store::stat(const std::string& name) const {
 
 std::shared_ptr<stored_objects> http_store::open(std::vector<std::string> names,
                                                  read_pattern) const {
-  return std::make_shared<expected_reads>(std::make_shared<http_objects>(names, open_transfers()),
-                                          process_read_ahead());
+  std::vector<std::shared_ptr<remote_object>> objects;
+  objects.reserve(names.size());
+  for (const auto& x : names) {
+    const web_address at{x, "read", web_address::spelling::full};
+    objects.push_back(
+        std::make_shared<remote_object>(at.name(), std::string{at.server()}, at.url()));
+  }
+  return open_remote_objects(std::move(objects), open_transfers());
 }
 
 std::shared_ptr<stored_objects> http_store::open(std::shared_ptr<const object_names>,
@@ -246,22 +40,9 @@ std::string http_store::full_name(const std::string& name) const {
   return web_address{name, "open"}.name();
 }
 
-std::shared_ptr<transfers> http_store::open_transfers() const {
-  const mutex_lock lock{mutex_};
-  auto x = open_.lock();
-  if (!x) {
-    x = std::make_shared<transfers>(how_);
-    open_ = x;
-  }
-  return x;
-}
-
 const http_store& web_store() {
-  static const http_store first{{.retry = {.seed = random_seed()}}};
-  if (!is_maimed_by_fork())
-    return first;
-  static const http_store of_child{{.retry = {.seed = random_seed()}}};
-  return of_child;
+  static const http_store store;
+  return store;
 }
 
 } // namespace leat

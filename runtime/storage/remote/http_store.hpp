@@ -1,8 +1,7 @@
 #pragma once
 
-#include "runtime/base/threads/mutex.hpp"
 #include "runtime/storage/object_store.hpp"
-#include "runtime/storage/remote/transfers.hpp"
+#include "runtime/storage/remote/transfer_pool.hpp"
 
 #include <memory>
 #include <string>
@@ -14,7 +13,10 @@ namespace leat {
 /// must answer requests for ranges; nothing is listed, since HTTP has no way to.
 class http_store final : public object_store {
 public:
-  explicit http_store(const transfer_settings& how = {}) : how_(how) {}
+  /// With the requests of the process.
+  http_store() = default;
+  /// With requests of its own.
+  explicit http_store(const transfer_settings& how) : pool_(std::make_unique<transfer_pool>(how)) {}
 
   void list(const std::string& folder,
             const std::function<void(listed_object)>& each) const override;
@@ -24,14 +26,15 @@ public:
   std::shared_ptr<stored_objects> open(std::shared_ptr<const object_names> names,
                                        std::string stage) const override;
   std::string full_name(const std::string& name) const override;
+  bool can_list() const noexcept override { return false; }
 
-  /// The requests of all objects that are open now; they end with the last of these.
-  std::shared_ptr<transfers> open_transfers() const;
+  /// What makes the requests.
+  std::shared_ptr<transfers> open_transfers() const {
+    return (pool_ ? *pool_ : process_transfers()).open();
+  }
 
 private:
-  const transfer_settings how_;
-  mutable mutex mutex_;
-  mutable std::weak_ptr<transfers> open_ LEAT_GUARDED_BY(mutex_);
+  const std::unique_ptr<transfer_pool> pool_;
 };
 
 /// The one of this process.

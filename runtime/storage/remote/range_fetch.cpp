@@ -23,11 +23,24 @@ range_fetch::range_fetch(std::shared_ptr<remote_object> object, std::uint64_t be
     : object_(std::move(object)), range_{begin, begin + total_of(into)}, into_(std::move(into)),
       done_(std::move(done)) {}
 
+range_fetch::range_fetch(std::shared_ptr<remote_object> object, std::string& body, std::size_t most,
+                         read_done done)
+    : object_(std::move(object)), range_{0, most}, done_(std::move(done)), body_(&body) {}
+
 byte_range range_fetch::to_ask() const noexcept {
   return learns_only() ? byte_range{0, 1} : byte_range{range_.begin + got_, range_.end};
 }
 
 http_verdict range_fetch::head(const http_head& x, const byte_range& asked) {
+  if (takes_whole()) {
+    body_->clear();
+    if (x.status == 200)
+      return {.is = http_verdict::kind::good, .range = asked};
+    auto verdict = judge(x, asked, {});
+    if (verdict.is == http_verdict::kind::good)
+      verdict.is = http_verdict::kind::wrong;
+    return verdict;
+  }
   auto verdict = judge(x, asked, object_->pin());
   using kind = http_verdict::kind;
   // Whoever asks for the version only needs no byte: a server that ignores ranges says it as well.
@@ -38,7 +51,11 @@ http_verdict range_fetch::head(const http_head& x, const byte_range& asked) {
   return verdict;
 }
 
-void range_fetch::put(std::uint64_t offset, std::span<const std::byte> bytes) noexcept {
+void range_fetch::put(std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (takes_whole()) {
+    body_->append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return;
+  }
   auto at = offset - range_.begin;
   for (auto& x : into_) {
     if (bytes.empty())

@@ -24,16 +24,21 @@ public:
   /// empty, the fetch only learns the object's pin.
   range_fetch(std::shared_ptr<remote_object> object, std::uint64_t begin,
               std::vector<std::span<std::byte>> into, read_done done);
+  /// Takes an answer that has no ranges, of at most so many bytes. `body` lives until `done` is
+  /// called.
+  range_fetch(std::shared_ptr<remote_object> object, std::string& body, std::size_t most,
+              read_done done);
 
   remote_object& object() const noexcept { return *object_; }
   bool learns_only() const noexcept { return range_.size() == 0; }
+  bool takes_whole() const noexcept { return body_ != nullptr; }
 
   /// What a request asks for now.
   byte_range to_ask() const noexcept;
   /// Judges the head of a response to a request for `asked`, and learns the object's pin.
   http_verdict head(const http_head& x, const byte_range& asked);
   /// Puts bytes in their place, at an offset of the object.
-  void put(std::uint64_t offset, std::span<const std::byte> bytes) noexcept;
+  void put(std::uint64_t offset, std::span<const std::byte> bytes);
   /// All bytes before `offset` are in their places. The object may turn out to end before what was
   /// asked for: `end` is where.
   void has_come(std::uint64_t offset) noexcept { got_ = std::max(got_, offset - range_.begin); }
@@ -57,6 +62,7 @@ private:
   std::vector<std::span<std::byte>> into_;
   read_done done_;
   std::uint64_t got_ = 0;
+  std::string* body_ = nullptr;
 };
 
 } // namespace leat

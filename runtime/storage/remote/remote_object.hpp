@@ -2,8 +2,9 @@
 
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/storage/remote/http_head.hpp"
-#include "runtime/storage/remote/web_address.hpp"
+#include "runtime/storage/remote/request_signer.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,11 +14,15 @@ namespace leat {
 /// An object on a server, and what responses have said about it. Any thread.
 class remote_object {
 public:
-  explicit remote_object(const web_address& x)
-      : name_(x.name()), server_(x.server()), url_(x.url()) {}
+  /// `server`: requests to one share connections. `signer`: null where anybody may read.
+  remote_object(std::string name, std::string server, std::string url,
+                std::shared_ptr<request_signer> signer = {})
+      : name_(std::move(name)), server_(std::move(server)), url_(std::move(url)),
+        signer_(std::move(signer)) {}
 
   const std::string& name() const noexcept { return name_; }
   const std::string& server() const noexcept { return server_; }
+  request_signer* signer() const noexcept { return signer_.get(); }
 
   /// The version that all reads are of; nothing before the first response.
   std::optional<object_pin> pin() const {
@@ -50,6 +55,7 @@ private:
   const std::string name_;
   const std::string server_;
   const std::string url_;
+  const std::shared_ptr<request_signer> signer_;
   mutable mutex mutex_;
   std::optional<object_pin> pin_ LEAT_GUARDED_BY(mutex_);
   std::string moved_to_ LEAT_GUARDED_BY(mutex_);

@@ -3,6 +3,7 @@
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/storage/local_store.hpp"
 #include "runtime/storage/remote/http_store.hpp"
+#include "runtime/storage/remote/s3_store.hpp"
 #include "runtime/storage/remote/web_address.hpp"
 
 #include <strings.h>
@@ -14,6 +15,8 @@ const object_store& store_of(std::string_view name) {
   for (const char* web : {"http", "https"})
     if (::strcasecmp(scheme.c_str(), web) == 0)
       return web_store();
+  if (scheme == "s3")
+    return process_s3_store();
   return local_store();
 }
 
@@ -23,12 +26,11 @@ std::shared_ptr<stored_objects> open_named(std::vector<std::string> names,
   for (auto& x : names) {
     if (&store_of(x) != &store)
       throw_file_error(errc::invalid_argument, stage, without_secrets(x),
-                       "a file elsewhere than the first one",
-                       "files of one store: all of this machine, or all of web servers");
+                       "a file elsewhere than the first one", one_store);
     if (store.is_near() && !scheme_of(x).empty())
       throw_file_error(errc::invalid_argument, stage, without_secrets(x),
                        "a name with \"://\" that names no server that leat reads from",
-                       "http:// or https://, or \"./\" before the name of a file");
+                       "s3://, https:// or http://, or \"./\" before the name of a file");
     x = store.full_name(x);
   }
   return store.open(std::move(names));

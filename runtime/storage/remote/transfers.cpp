@@ -5,6 +5,7 @@
 #include "runtime/base/threads/begin_thread.hpp"
 #include "runtime/base/threads/fork_check.hpp"
 #include "runtime/base/threads/mutex.hpp"
+#include "runtime/base/utf8.hpp"
 #include "runtime/storage/remote/flow_limit.hpp"
 #include "runtime/storage/remote/hedge_timer.hpp"
 #include "runtime/storage/remote/web_request.hpp"
@@ -249,7 +250,7 @@ private:
     fetch.schedule->begin_attempt();
     made.begun = now;
     made.mark = server.flow.begin();
-    made.is_hedged = is_second;
+    made.is_hedged = is_second || fetch.takes_whole(); // of which each request begins anew
     ++server.in_flight;
     if (!is_second) {
       server.hedges.asked();
@@ -347,6 +348,13 @@ private:
 
   void follow(attempt& x, std::int64_t now) {
     const auto fetch = x.fetch;
+    if (const auto* signer = fetch->object().signer()) {
+      const auto& region = x.request.head().bucket_region;
+      return fail(fetch, errc::io,
+                  region.empty() ? std::string{"a redirect"}
+                                 : "a redirect to the region " + as_utf8(region),
+                  signer->advice());
+    }
     const auto to = x.request.redirect_target(fetch->object().place());
     if (!to || ++fetch->redirects > most_redirects) {
       return fail(fetch, errc::io,

@@ -22,9 +22,9 @@ int hex_value(char x) noexcept {
                                 : -1;
 }
 
-/// Whether a character of a path stands in requests as it is (RFC 3986, "unreserved", and "/").
-bool stands_for_itself(char x) noexcept {
-  return is_letter(x) || is_digit(x) || std::string_view{"-._~/"}.find(x) != std::string_view::npos;
+/// Whether a character stands in requests as it is (RFC 3986).
+bool is_unreserved(char x) noexcept {
+  return is_word_char(x) || x == '-' || x == '.' || x == '~';
 }
 
 bool is_host_character(char x) noexcept {
@@ -102,35 +102,55 @@ web_address::web_address(const std::string& name, const std::string& stage, spel
   path_ = name_.size();
   if (end == name.size() || name[end] != '/')
     refuse("an address without a path", "https://HOST/PATH");
-  for (auto i = end; i < name.size(); ++i) {
-    auto x = name[i];
-    if (x == '%' && is == spelling::written) {
-      const auto high = i + 2 < name.size() ? hex_value(name[i + 1]) : -1;
-      const auto low = i + 2 < name.size() ? hex_value(name[i + 2]) : -1;
-      if (high < 0 || low < 0)
-        refuse("a \"%\" without two hexadecimal digits after it", "%25 for the character itself");
-      x = static_cast<char>(16 * high + low);
-      if (x == '/')
-        refuse("%2F, a \"/\" that ends no folder", "a name without it");
-      i += 2;
-    }
-    if (static_cast<unsigned char>(x) < ' ' || x == '\x7f')
-      refuse("a control character in an address", "printable ones");
-    name_ += x;
-  }
+  const auto path = std::string_view{name}.substr(end);
+  const auto decoded = is == spelling::written ? percent_decoded(path) : std::string{path};
+  if (!decoded)
+    refuse("a \"%\" without two hexadecimal digits after it", "%25 for the character itself");
+  if (std::count(decoded->begin(), decoded->end(), '/')
+      != std::count(path.begin(), path.end(), '/'))
+    refuse("%2F, a \"/\" that ends no folder", "a name without it");
+  if (has_control_character(*decoded))
+    refuse("a control character in an address", "printable ones");
+  name_ += *decoded;
 }
 
 std::string web_address::url() const {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  std::string url = name_.substr(0, path_);
-  for (const auto x : std::string_view{name_}.substr(path_)) {
-    const auto byte = static_cast<unsigned char>(x);
-    if (stands_for_itself(x))
-      url += x;
-    else
-      url.append({'%', digits[byte >> 4], digits[byte & 15]});
+  return name_.substr(0, path_) + percent_encoded(std::string_view{name_}.substr(path_), true);
+}
+
+bool has_control_character(std::string_view text) noexcept {
+  return std::any_of(text.begin(), text.end(),
+                     [](char x) { return static_cast<unsigned char>(x) < ' ' || x == '\x7f'; });
+}
+
+std::optional<std::string> percent_decoded(std::string_view text) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    const auto high = i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
+    const auto low = i + 2 < text.size() ? hex_value(text[i + 2]) : -1;
+    if (high < 0 || low < 0)
+      return {};
+    decoded += static_cast<char>(16 * high + low);
+    i += 2;
   }
-  return url;
+  return decoded;
+}
+
+std::string percent_encoded(std::string_view text, bool keeps_slashes) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string encoded;
+  for (const auto x : text) {
+    const auto byte = static_cast<unsigned char>(x);
+    if (is_unreserved(x) || (x == '/' && keeps_slashes))
+      encoded += x;
+    else
+      encoded.append({'%', digits[byte >> 4], digits[byte & 15]});
+  }
+  return encoded;
 }
 
 } // namespace leat

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,15 @@ std::string_view scheme_of(std::string_view name) noexcept;
 /// A name as errors may show it: if it has a scheme, without what may be a secret in it, its user
 /// and its query.
 std::string without_secrets(const std::string& name);
+
+bool has_control_character(std::string_view text) noexcept;
+
+/// With all characters percent-encoded that requests do not have as they are; a "/", too, unless it
+/// is kept.
+std::string percent_encoded(std::string_view text, bool keeps_slashes);
+
+/// Without percent-encoding; nothing if a "%" has no two hexadecimal digits after it.
+std::optional<std::string> percent_decoded(std::string_view text);
 
 /// The address of an object on a web server. What is secret in such addresses (a user, a query that
 /// signs them) is refused: pipelines, snapshots and errors show names.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <new>
 #include <utility>
 
@@ -100,13 +101,17 @@ void web_request::prepare(const std::string& url, const std::optional<object_pin
     throw std::bad_alloc{};
   fetch_ = &fetch;
   curl_text_.assign(CURL_ERROR_SIZE, '\0');
-  headers_ = add_header(headers_, "Range: bytes=" + std::to_string(asked_.begin) + "-"
-                                      + std::to_string(asked_.end - 1));
+  if (!fetch.takes_whole())
+    headers_ = add_header(headers_, "Range: bytes=" + std::to_string(asked_.begin) + "-"
+                                        + std::to_string(asked_.end - 1));
   headers_ = add_header(headers_, "Accept-Encoding: identity");
   if (pin && pin->is == object_pin::kind::etag)
     headers_ = add_header(headers_, "If-Match: " + pin->validator);
   else if (pin && pin->is == object_pin::kind::last_modified)
     headers_ = add_header(headers_, "If-Unmodified-Since: " + pin->validator);
+  if (const auto* signer = fetch.object().signer())
+    for (const auto& x : signer->headers_for(url, std::time(nullptr)))
+      headers_ = add_header(headers_, x);
   set(handle_, CURLOPT_HTTPHEADER, static_cast<curl_slist*>(headers_));
   set(handle_, CURLOPT_URL, url.c_str());
   set(handle_, CURLOPT_ERRORBUFFER, curl_text_.data());
@@ -183,7 +188,8 @@ bool web_request::take_body(std::span<const std::byte> bytes) {
     std::copy(bytes.begin(), bytes.end(), kept_.begin() + static_cast<std::ptrdiff_t>(got_));
   else if (!fetch_->learns_only()) {
     fetch_->put(asked_.begin + got_, bytes);
-    fetch_->has_come(asked_.begin + got_ + bytes.size());
+    if (!fetch_->takes_whole())
+      fetch_->has_come(asked_.begin + got_ + bytes.size());
   }
   got_ += bytes.size();
   return true;
@@ -192,12 +198,14 @@ bool web_request::take_body(std::span<const std::byte> bytes) {
 web_outcome web_request::finish(int result, range_fetch& fetch) {
   using kind = web_outcome::kind;
   if (!verdict_ || verdict_->is == http_verdict::kind::good) {
-    if (verdict_ && got_ == verdict_->range.size() && !has_too_many_ && result == CURLE_OK) {
+    const bool is_all = verdict_ && (fetch.takes_whole() || got_ == verdict_->range.size());
+    if (is_all && !has_too_many_ && result == CURLE_OK) {
       if (is_second_ && !fetch.learns_only())
         fetch.put(asked_.begin, std::span{kept_}.first(static_cast<std::size_t>(got_)));
       if (!fetch.learns_only()) {
-        fetch.has_come(verdict_->range.end);
-        fetch.ends_at(verdict_->range.end);
+        const auto end = asked_.begin + got_;
+        fetch.has_come(end);
+        fetch.ends_at(end);
       }
       return {.is = kind::complete, .bytes = got_};
     }
@@ -225,8 +233,11 @@ web_outcome web_request::outcome_of_verdict(std::uint64_t bytes) const {
   using kind = http_verdict::kind;
   const auto& x = *verdict_;
   auto got = x.got;
-  if (const auto code = service_code(error_body_); !code.empty())
+  const auto code = service_code(error_body_);
+  if (!code.empty())
     got += ", " + code;
+  if (!head_.bucket_region.empty())
+    got += ", in the region " + as_utf8(head_.bucket_region);
   if (!head_.request_id.empty())
     got += ", request " + as_utf8(head_.request_id);
   switch (x.is) {
@@ -250,6 +261,11 @@ web_outcome web_request::outcome_of_verdict(std::uint64_t bytes) const {
   case kind::refused:
     if (fetch_->object().move_back()) // where a redirect led to may have become invalid
       return {.is = web_outcome::kind::again, .is_wrong = true, .got = std::move(got)};
+    if (auto* const signer = fetch_->object().signer(); signer && x.is == kind::refused) {
+      if (signer->may_mend(code, server_time(head_).value_or(0), std::time(nullptr)))
+        return {.is = web_outcome::kind::again, .is_wrong = true, .got = std::move(got)};
+      return {.is = web_outcome::kind::failed, .got = std::move(got), .needed = signer->advice()};
+    }
     return {.is = web_outcome::kind::failed,
             .code = x.is == kind::not_found ? errc::not_found : errc::io,
             .got = std::move(got),

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "runtime/storage/remote/aws_settings.hpp"
+#include "runtime/storage/remote/request_signer.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace leat {
+
+/// Signs requests to S3, by a clock that is corrected where the server says that it is wrong.
+class s3_signer final : public request_signer {
+public:
+  explicit s3_signer(aws_settings by) : by_(std::move(by)) {}
+
+  std::vector<std::string> headers_for(std::string_view url, std::int64_t time) const override;
+  bool may_mend(std::string_view code, std::int64_t server_time, std::int64_t time) override;
+  std::string advice() const override;
+
+private:
+  const aws_settings by_;
+  /// Seconds that the server's clock is ahead of this machine's.
+  std::atomic<std::int64_t> skew_{0};
+};
+
+} // namespace leat

@@ -1,0 +1,124 @@
+#include "runtime/storage/remote/aws_settings.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/expected_error.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+namespace leat::aws_settings_test {
+namespace {
+
+using namespace leat::test;
+using environment = std::map<std::string, std::string>;
+
+aws_settings settings_of(const environment& x) {
+  return read_aws_settings([&](const char* name) {
+    const auto at = x.find(name);
+    return at == x.end() ? std::string{} : at->second;
+  });
+}
+
+struct home {
+  temporary_directory dir;
+
+  home() { std::filesystem::create_directory(dir / ".aws"); }
+  void write(const std::string& name, const std::string& text) const {
+    write_content(dir / (".aws/" + name), text);
+  }
+};
+
+TEST_CASE("aws_settings: keys, region and endpoint of the environment") {
+  const auto x = settings_of({{"AWS_ACCESS_KEY_ID", "K"},
+                              {"AWS_SECRET_ACCESS_KEY", "S"},
+                              {"AWS_SESSION_TOKEN", "T"},
+                              {"AWS_DEFAULT_REGION", "eu-west-1"},
+                              {"AWS_ENDPOINT_URL", "https://one"},
+                              {"AWS_ENDPOINT_URL_S3", "https://two:9000/"}});
+  REQUIRE(x.credentials);
+  CHECK(x.credentials->access_key == "K");
+  CHECK(x.credentials->secret_key.is("S"));
+  CHECK(x.credentials->session_token.is("T"));
+  CHECK(x.region == "eu-west-1");
+  CHECK(x.endpoint == "https://two:9000");
+}
+
+TEST_CASE("aws_settings: without any of them requests are not signed") {
+  const home at;
+  const auto x = settings_of({{"HOME", at.dir.path()}});
+  CHECK_FALSE(x.credentials);
+  CHECK(x.region == "us-east-1");
+  CHECK(x.endpoint.empty());
+}
+
+TEST_CASE("aws_settings: a profile of both files, of which credentials count first") {
+  const home at;
+  at.write("credentials", "# mine\n[default]\naws_access_key_id = D\naws_secret_access_key=DS\n"
+                          "\n[other]\naws_access_key_id=O\r\naws_secret_access_key = O/S=\r\n"
+                          "aws_session_token = OT\nregion = from-credentials\n");
+  at.write("config", "[default]\nregion=eu-north-1\n[profile other]\nregion = ap-south-1\n"
+                     "s3 =\n  region = nested\n  endpoint_url = nested\n"
+                     "endpoint_url = https://buckets.example\n");
+  const auto usual = settings_of({{"HOME", at.dir.path()}});
+  REQUIRE(usual.credentials);
+  CHECK(usual.credentials->access_key == "D");
+  CHECK(usual.credentials->secret_key.is("DS"));
+  CHECK(usual.credentials->session_token.is_empty());
+  CHECK(usual.region == "eu-north-1");
+  const auto other = settings_of({{"HOME", at.dir.path()}, {"AWS_PROFILE", "other"}});
+  REQUIRE(other.credentials);
+  CHECK(other.credentials->secret_key.is("O/S="));
+  CHECK(other.credentials->session_token.is("OT"));
+  CHECK(other.region == "from-credentials");
+  CHECK(other.endpoint == "https://buckets.example");
+  // Keys of the environment come first, also where a profile is chosen.
+  const auto both = settings_of({{"HOME", at.dir.path()},
+                                 {"AWS_PROFILE", "other"},
+                                 {"AWS_ACCESS_KEY_ID", "K"},
+                                 {"AWS_SECRET_ACCESS_KEY", "S"}});
+  CHECK(both.credentials->access_key == "K");
+  CHECK(both.endpoint == "https://buckets.example");
+}
+
+TEST_CASE("aws_settings: files in other places") {
+  const home at;
+  write_content(at.dir / "a", "[x]\naws_access_key_id=A\naws_secret_access_key=B\n");
+  write_content(at.dir / "b", "[profile x]\nregion=r\n");
+  const auto x = settings_of({{"AWS_PROFILE", "x"},
+                              {"AWS_SHARED_CREDENTIALS_FILE", at.dir / "a"},
+                              {"AWS_CONFIG_FILE", at.dir / "b"}});
+  CHECK(x.credentials->access_key == "A");
+  CHECK(x.region == "r");
+}
+
+TEST_CASE("aws_settings: what contradicts itself is refused, and no secret is shown") {
+  const home at;
+  at.write("credentials", "[half]\naws_access_key_id = K\n");
+  const auto check = [&](environment x, const char* said) {
+    x["HOME"] = at.dir.path();
+    const auto problem = problem_of([&] { (void)settings_of(x); });
+    REQUIRE(problem);
+    CHECK(problem->code() == errc::invalid_argument);
+    const std::string_view text{problem->what()};
+    CAPTURE(text);
+    CHECK(text.find(said) != std::string_view::npos);
+    CHECK(text.find("PLANTED") == std::string_view::npos);
+  };
+  check({{"AWS_SECRET_ACCESS_KEY", "PLANTED"}},
+        "only one half of a pair of keys in the environment");
+  check({{"AWS_PROFILE", "half"}}, "only one half of a pair of keys in the profile \"half\"");
+  check({{"AWS_PROFILE", "none"}}, "AWS_PROFILE=\"none\"");
+  check({{"AWS_ENDPOINT_URL", "ftp://x"}}, "the endpoint \"ftp://x\"");
+  check({{"AWS_ENDPOINT_URL", "http://far.example"},
+         {"AWS_ACCESS_KEY_ID", "K"},
+         {"AWS_SECRET_ACCESS_KEY", "PLANTED"}},
+        "which would show signed requests to everybody");
+  CHECK(settings_of({{"AWS_ENDPOINT_URL", "http://far.example"}}).endpoint == "http://far.example");
+  for (const char* here : {"http://127.0.0.1:9000", "http://localhost:1", "http://[::1]:8"})
+    CHECK(settings_of({{"AWS_ENDPOINT_URL", here},
+                       {"AWS_ACCESS_KEY_ID", "K"},
+                       {"AWS_SECRET_ACCESS_KEY", "S"}})
+              .endpoint
+          == here);
+}
+
+} // namespace
+} // namespace leat::aws_settings_test
