@@ -152,7 +152,7 @@ TEST_CASE("command: data that cannot be read are a failure, not a wrong use") {
                          tar_shards("DIR/none.tar")).batch(1))");
   for (const auto& [line, text] : std::vector<std::pair<std::string, std::string>>{
            {"run DIR/x.parquet", "a Parquet file"},
-           {"run s3://bucket/x.tar", "S3 storage"},
+           {"run gs://bucket/x.tar", "Google's storage"},
            {"run DIR/x.parquet DIR/x.parquet", "twice"},
            {"order --pipeline DIR/cut", "drop_last=true"},
            {"order --pipeline DIR/both", "none.tar"},

@@ -118,7 +118,7 @@ TEST_CASE("kinds: addresses, directories and pipes are called what they are") {
   temporary_directory at;
   std::filesystem::create_directories(at / "folder/cat");
   const std::vector<stored> paths{
-      {"s3://bucket/x-{0..3}.tar", "", "an address in S3 storage", "a path of this machine"},
+      {"gs://bucket/x-{0..3}.tar", "", "an address in Google's storage", "a path of this machine"},
       {"https://x.org/*.tar", "", "a server that cannot be listed", "braces"},
       {at / "folder", "", "a directory", "image_folder"},
       {"/dev/null", "", "a pipe or device", "standard_input"},

@@ -2,6 +2,7 @@
 
 #include "runtime/storage/read_now.hpp"
 #include "runtime/storage/remote/http_store.hpp"
+#include "runtime/storage/remote/s3_store.hpp"
 #include "runtime/storage/remote/store_of.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/expected_error.hpp"
@@ -348,7 +349,7 @@ TEST_CASE("http store: names choose their store, and patterns with them are refu
   CHECK(&store_of("http://x/y") == &web_store());
   CHECK(&store_of("HTTPS://x/y") == &web_store());
   CHECK(&store_of("/a/b") == &local_store());
-  CHECK(&store_of("s3://a/b") == &local_store());
+  CHECK(&store_of("s3://a/b") == &process_s3_store());
   const auto files = find_files({"http://h/d/{1..3}.tar", "http://h/e%20f"}, "test");
   CHECK(files.paths
         == std::vector<std::string>{"http://h/d/1.tar", "http://h/d/2.tar", "http://h/d/3.tar",
