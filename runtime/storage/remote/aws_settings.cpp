@@ -133,6 +133,10 @@ aws_settings read_aws_settings(const variables& variable) {
   x.endpoint = first_set(variable, {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
   if (x.endpoint.empty())
     x.endpoint = value_of(profile, "endpoint_url");
+  if (!x.credentials) {
+    x.issuer = find_aws_issuer(variable, profile, x.region);
+    x.source = "the environment and " + x.source;
+  }
   x.endpoint = checked_endpoint(std::move(x.endpoint), x.credentials.has_value());
   for (auto& [key, value] : profile)
     wipe(value.data(), value.size());

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/storage/remote/aws_signature.hpp"
+#include "runtime/storage/remote/aws_issuer.hpp"
 
 #include <functional>
 #include <map>
@@ -15,8 +15,9 @@ struct aws_settings {
   std::string region = {};
   /// "https://HOST:PORT" of a service that is like Amazon's; empty: Amazon's own.
   std::string endpoint = {};
-  /// Nothing: requests are not signed.
   std::optional<aws_credentials> credentials = {};
+  /// Who issues credentials, if there are none. Without both, requests are not signed.
+  std::optional<aws_issuer> issuer = {};
   /// Where the credentials come from, for errors; or where they were looked for.
   std::string source = {};
 };
@@ -27,9 +28,10 @@ std::map<std::string, std::string> aws_profile(std::string_view file, std::strin
 
 /// Reads AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, or else the profile
 /// AWS_PROFILE ("default") in AWS_SHARED_CREDENTIALS_FILE (~/.aws/credentials) and AWS_CONFIG_FILE
-/// (~/.aws/config); AWS_REGION, AWS_DEFAULT_REGION; AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL.
-/// `variable` gives the value of a variable of the environment, empty if it is not set. Throws
-/// `errc::invalid_argument` for what contradicts itself.
+/// (~/.aws/config), or else what find_aws_issuer() finds; AWS_REGION, AWS_DEFAULT_REGION;
+/// AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL. `variable` gives the value of a variable of the
+/// environment, empty if it is not set. Throws `errc::invalid_argument` for what contradicts
+/// itself.
 aws_settings read_aws_settings(const std::function<std::string(const char*)>& variable);
 
 /// Those of this process's environment.

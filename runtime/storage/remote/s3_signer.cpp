@@ -7,7 +7,7 @@ namespace leat {
 namespace {
 
 /// "https://host:80/a/b?c=d" in its parts.
-aws_request request_of(std::string_view url) {
+aws_request signable(std::string_view url) {
   const auto host = url.find("://") + 3;
   const auto path = std::min(url.find('/', host), url.size());
   const auto query = std::min(url.find('?', path), url.size());
@@ -19,24 +19,34 @@ aws_request request_of(std::string_view url) {
 } // namespace
 
 std::vector<std::string> s3_signer::headers_for(std::string_view url, std::int64_t time) const {
-  if (!by_.credentials)
+  if (!keeper_ && !by_.credentials)
     return {};
-  return aws_signature(request_of(url), *by_.credentials, by_.region, time + skew_.load());
+  const auto by = keeper_ ? keeper_->current(time) : *by_.credentials;
+  return aws_signature(signable(url), by, by_.region, time + skew_.load());
 }
 
-bool s3_signer::may_mend(std::string_view code, std::int64_t server_time, std::int64_t time) {
+request_signer::answer s3_signer::refused(std::string_view code, std::int64_t server_time,
+                                          std::int64_t time) {
   constexpr std::int64_t most_apart = 60; // the server takes what is up to 15 minutes apart
-  if (code != "RequestTimeTooSkewed" || server_time == 0)
-    return false;
-  const auto skew = server_time - time;
-  const auto before = skew_.exchange(skew);
-  return std::max(skew, before) - std::min(skew, before) > most_apart;
+  if (code == "RequestTimeTooSkewed" && server_time != 0) {
+    const auto skew = server_time - time;
+    const auto before = skew_.exchange(skew);
+    return std::max(skew, before) - std::min(skew, before) > most_apart ? answer::ask_again
+                                                                        : answer::give_up;
+  }
+  if (!keeper_
+      || (code != "ExpiredToken" && code != "InvalidToken" && code != "TokenRefreshRequired"))
+    return answer::give_up;
+  keeper_->renew(time);
+  return answer::ask_later;
 }
 
 std::string s3_signer::advice() const {
+  if (keeper_)
+    return "an object that " + keeper_->source() + " may read, in the region " + by_.region;
   if (!by_.credentials)
     return "credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile; there are none "
-           "in the environment nor in "
+           "in "
            + by_.source;
   return "an object that the credentials of " + by_.source + " may read, in the region "
          + by_.region;

@@ -7,6 +7,7 @@
 #include "runtime/storage/remote/s3_signer.hpp"
 
 #include <future>
+#include <map>
 #include <stop_token>
 
 namespace leat {
@@ -16,11 +17,34 @@ namespace {
 /// A page has at most 1,000 names of 1,024 bytes.
 constexpr std::size_t most_of_page = std::size_t{8} << 20;
 
+/// That of the process for this source, since many may be opened at the same time. Null if nothing
+/// is issued.
+std::shared_ptr<aws_keeper> keeper_of(const aws_settings& x) {
+  static mutex guard;
+  static std::map<std::string, std::weak_ptr<aws_keeper>> known;
+  if (x.credentials || !x.issuer)
+    return {};
+  const mutex_lock lock{guard};
+  auto keeper = known[x.issuer->key].lock();
+  if (keeper)
+    return keeper;
+  try {
+    keeper = std::make_shared<aws_keeper>(*x.issuer);
+  } catch (const error&) {
+    if (!x.issuer->may_be_missing)
+      throw;
+    return {}; // a machine elsewhere: requests are not signed
+  }
+  known[x.issuer->key] = keeper;
+  return keeper;
+}
+
 /// A bucket, and who asks for what is in it.
 class open_buckets {
 public:
   explicit open_buckets(aws_settings x)
-      : settings_(std::move(x)), signer_(std::make_shared<s3_signer>(settings_)) {}
+      : settings_(std::move(x)),
+        signer_(std::make_shared<s3_signer>(settings_, keeper_of(settings_))) {}
 
   std::shared_ptr<remote_object> object(const std::string& name, const std::string& stage) const {
     const s3_address at{name, stage};

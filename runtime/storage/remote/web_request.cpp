@@ -262,8 +262,12 @@ web_outcome web_request::outcome_of_verdict(std::uint64_t bytes) const {
     if (fetch_->object().move_back()) // where a redirect led to may have become invalid
       return {.is = web_outcome::kind::again, .is_wrong = true, .got = std::move(got)};
     if (auto* const signer = fetch_->object().signer(); signer && x.is == kind::refused) {
-      if (signer->may_mend(code, server_time(head_).value_or(0), std::time(nullptr)))
-        return {.is = web_outcome::kind::again, .is_wrong = true, .got = std::move(got)};
+      const auto next = signer->refused(code, server_time(head_).value_or(0), std::time(nullptr));
+      if (next != request_signer::answer::give_up)
+        return {.is = web_outcome::kind::again,
+                .is_wrong = next == request_signer::answer::ask_again,
+                .got = std::move(got),
+                .needed = signer->advice()};
       return {.is = web_outcome::kind::failed, .got = std::move(got), .needed = signer->advice()};
     }
     return {.is = web_outcome::kind::failed,
