@@ -15,6 +15,7 @@
 #include "tests/support/npy_writer.hpp"
 #include "tests/support/packing.hpp"
 #include "tests/support/random_text.hpp"
+#include "tests/support/s3_service.hpp"
 #include "tests/support/source_reading.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -188,6 +189,33 @@ std::vector<job_step> job_of(const pipeline& data, std::size_t workers) {
   return next_steps(x);
 }
 
+/// Pipelines of the files at this place.
+std::vector<pipeline> pipelines_at(const std::string& at, const std::string& index_dir) {
+  return {tar_shards(at + "{0..1}.tar", {.index_dir = index_dir})
+              .shuffle({.seed = 3})
+              .batch(8, {.lanes = 4, .end = epoch_end::mask}),
+          raw_records(at + "0.tokens", dtype::i32, {100}).shuffle({.seed = 3}).batch(8),
+          lines(at + "{0..1}.txt", {.ranges = 4})
+              .shuffle_buffer(50)
+              .batch(8, {.lanes = 4, .end = epoch_end::mask}),
+          tar_stream(at + "{0..1}.tar.gz")
+              .shuffle_buffer(10)
+              .batch(4, {.lanes = 2, .end = epoch_end::mask})};
+}
+
+/// The batches of `far` are those of files in `dir`.
+void check_pipelines(const temporary_directory& dir, const std::string& far) {
+  const auto near = pipelines_at(dir.path() + "/", dir / "index");
+  const auto remote = pipelines_at(far, dir / "index");
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    CAPTURE(i);
+    const auto want = job_of(near[i], 0);
+    REQUIRE(want.size() > 2);
+    for (const std::size_t workers : {0, 1, 3})
+      CHECK(job_of(remote[i], workers) == want);
+  }
+}
+
 TEST_CASE("web sources: pipelines with addresses hand over the batches of those with paths") {
   std::mt19937_64 random{4};
   const temporary_directory dir;
@@ -195,30 +223,30 @@ TEST_CASE("web sources: pipelines with addresses hand over the batches of those 
   const fault_server server{
       dir.path(),
       random_faults(9, 25, {fault::cut, fault::shortened, fault::shifted, fault::reset})};
-  const auto check = [&](auto make) {
-    const auto want = job_of(make(dir.path() + "/"), 0);
-    REQUIRE(want.size() > 2);
-    for (const std::size_t workers : {0, 1, 3})
-      CHECK(job_of(make(server.address() + "/"), workers) == want);
-  };
-  check([&](const std::string& at) {
-    return tar_shards(at + "{0..1}.tar", {.index_dir = dir / "index"})
-        .shuffle({.seed = 3})
-        .batch(8, {.lanes = 4, .end = epoch_end::mask});
-  });
-  check([](const std::string& at) {
-    return raw_records(at + "0.tokens", dtype::i32, {100}).shuffle({.seed = 3}).batch(8);
-  });
-  check([](const std::string& at) {
-    return lines(at + "{0..1}.txt", {.ranges = 4})
-        .shuffle_buffer(50)
-        .batch(8, {.lanes = 4, .end = epoch_end::mask});
-  });
-  check([](const std::string& at) {
-    return tar_stream(at + "{0..1}.tar.gz")
-        .shuffle_buffer(10)
-        .batch(4, {.lanes = 2, .end = epoch_end::mask});
-  });
+  check_pipelines(dir, server.address() + "/");
+  CHECK(server.faults() > 5);
+}
+
+TEST_CASE("web sources: pipelines over a bucket hand over the batches of those with paths") {
+  std::mt19937_64 random{5};
+  const temporary_directory dir;
+  const temporary_directory buckets;
+  write_data(dir, random);
+  std::filesystem::create_directory_symlink(dir.path(), buckets / "bucket");
+  fault_server server{
+      buckets.path(),
+      random_faults(11, 25, {fault::cut, fault::shortened, fault::shifted, fault::reset})};
+  server.service = s3_service{.folder = buckets.path(), .owner = {"AK", secret{"SK"}, secret{}}};
+  const std::map<std::string, std::string> variables{{"AWS_ENDPOINT_URL", server.address()},
+                                                     {"AWS_ACCESS_KEY_ID", "AK"},
+                                                     {"AWS_SECRET_ACCESS_KEY", "SK"}};
+  for (const auto& [name, value] : variables)
+    ::setenv(name.c_str(), value.c_str(), 1);
+  check_pipelines(dir, "s3://bucket/");
+  const auto by_pattern = lines("s3://bucket/*.txt").batch(8);
+  CHECK(job_of(by_pattern, 1) == job_of(lines(dir / "*.txt").batch(8), 0));
+  for (const auto& [name, value] : variables)
+    ::unsetenv(name.c_str());
   CHECK(server.faults() > 5);
 }
 
