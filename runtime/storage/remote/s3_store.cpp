@@ -6,6 +6,8 @@
 #include "runtime/storage/remote/s3_listing.hpp"
 #include "runtime/storage/remote/s3_signer.hpp"
 
+#include <unistd.h>
+
 #include <future>
 #include <map>
 #include <stop_token>
@@ -25,7 +27,9 @@ std::shared_ptr<aws_keeper> keeper_of(const aws_settings& x) {
   if (x.credentials || !x.issuer)
     return {};
   const mutex_lock lock{guard};
-  auto keeper = known[x.issuer->key].lock();
+  // A child after a fork has none of the threads that renew.
+  auto& place = known[std::to_string(::getpid()) + " " + x.issuer->key];
+  auto keeper = place.lock();
   if (keeper)
     return keeper;
   try {
@@ -35,7 +39,7 @@ std::shared_ptr<aws_keeper> keeper_of(const aws_settings& x) {
       throw;
     return {}; // a machine elsewhere: requests are not signed
   }
-  known[x.issuer->key] = keeper;
+  place = keeper;
   return keeper;
 }
 
