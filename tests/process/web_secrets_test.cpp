@@ -74,4 +74,23 @@ TEST_CASE("what is secret in addresses is in no log, snapshot, error or output")
   CHECK_FALSE(contains(said, secret));
 }
 
+TEST_CASE("keys of buckets are in no log, snapshot, error or output") {
+  const secret_bench bench;
+  std::filesystem::create_directory(bench.served / "bucket");
+  write_content(bench.served / "bucket/x.raw", std::string(40, 'x'));
+  std::atomic<int> signed_requests = 0;
+  const fault_server server{bench.served.path(), [&](const auto& x) {
+                              signed_requests += x.headers.contains("Authorization") ? 1 : 0;
+                              return contains(x.path, "refused") ? fault::forbidden : fault::none;
+                            }};
+  const auto keys = "export no_proxy=127.0.0.1 AWS_ENDPOINT_URL=" + server.address()
+                    + " AWS_ACCESS_KEY_ID=AK AWS_SECRET_ACCESS_KEY=" + secret
+                    + " AWS_SESSION_TOKEN=" + secret + ";";
+  bench.job("s3://bucket/x.raw", 0, keys);
+  CHECK(signed_requests > 0);
+  CHECK(contains(bench.job("s3://bucket/refused.raw", 1, keys), "AccessDenied"));
+  bench.job("s3://bucket/none.raw", 1, keys);
+  bench.job("s3://user:" + std::string{secret} + "@bucket/x.raw", 1, keys);
+}
+
 } // namespace leat::test::web_secrets_test
