@@ -25,7 +25,7 @@ struct aws_issuer {
   /// Asks. Blocks. Throws `leat::error`.
   std::function<issued_credentials()> issue;
   /// Of two issuers with the same one, the credentials are the same.
-  std::string key;
+  std::string key = {};
   /// Where nobody answers, there are none.
   bool may_be_missing = false;
 };

@@ -21,9 +21,9 @@ struct aws_credentials {
 struct aws_request {
   std::string method = "GET";
   /// As the header Host has it.
-  std::string host;
+  std::string host = {};
   /// Percent-encoded, from the first "/" on.
-  std::string path;
+  std::string path = {};
   /// Percent-encoded parameters in the order of their names: "list-type=2&prefix=a".
   std::string query = {};
   /// Further headers that are signed, by their names in lower case.
