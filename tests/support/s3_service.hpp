@@ -13,7 +13,7 @@ namespace leat::test {
 /// What S3 does beside handing over objects: it checks who asks, and lists the files of a folder,
 /// of which each subfolder is a bucket.
 struct s3_service {
-  std::string folder;
+  std::string folder = {};
   aws_credentials owner = {};
   std::string region = "us-east-1";
   /// Seconds that its clock is ahead.
