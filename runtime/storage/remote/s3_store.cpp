@@ -52,6 +52,9 @@ public:
 
   std::shared_ptr<remote_object> object(const std::string& name, const std::string& stage) const {
     const s3_address at{name, stage};
+    if (at.key().empty() || at.key().ends_with('/'))
+      throw_file_error(errc::invalid_argument, stage, name, "a folder of objects",
+                       "s3://BUCKET/KEY of one object, or a pattern: s3://BUCKET/train/*.tar");
     return std::make_shared<remote_object>(name, at.place(settings_), at.url(settings_), signer_);
   }
   std::shared_ptr<remote_object> page(const s3_address& folder, const std::string& query) const {
@@ -83,36 +86,65 @@ std::string prefix_of(const s3_address& folder) {
   return key.empty() || key.ends_with('/') ? key : key + "/";
 }
 
+[[noreturn]] void refuse_empty(const s3_address& folder) {
+  throw_file_error(errc::not_found, "list", folder.name(), "a folder without objects",
+                   "the name of a folder, or of a bucket, that has some");
+}
+
+/// The pages of a folder's entries, one after the other.
+class folder_pages {
+public:
+  folder_pages(s3_address folder, aws_settings by, std::shared_ptr<transfers> over)
+      : folder_(std::move(folder)), buckets_(std::move(by)), over_(std::move(over)) {}
+
+  const s3_address& folder() const noexcept { return folder_; }
+  bool has_next() const noexcept { return is_first_ || !next_.empty(); }
+  std::vector<listed_object> next() {
+    const auto prefix = prefix_of(folder_);
+    auto page =
+        read_s3_page(answer_of(*over_, buckets_.page(folder_, s3_page_query(prefix, next_))),
+                     prefix, folder_.name());
+    is_first_ = false;
+    next_ = std::move(page.next);
+    return std::move(page.entries);
+  }
+
+private:
+  s3_address folder_;
+  open_buckets buckets_;
+  std::shared_ptr<transfers> over_;
+  bool is_first_ = true;
+  std::string next_;
+};
+
 } // namespace
 
 void s3_store::list(const std::string& folder,
                     const std::function<void(listed_object)>& each) const {
-  const s3_address at{folder, "list"};
-  const open_buckets buckets{settings_()};
-  const auto by = open_transfers();
-  const auto prefix = prefix_of(at);
-  std::string next;
+  folder_pages pages{{folder, "list"}, settings_(), open_transfers()};
   bool is_empty = true;
-  do {
-    auto page = read_s3_page(answer_of(*by, buckets.page(at, s3_page_query(prefix, next))), prefix,
-                             at.name());
-    is_empty = is_empty && page.entries.empty();
-    for (auto& x : page.entries)
+  while (pages.has_next())
+    for (auto& x : pages.next()) {
       each(std::move(x));
-    next = std::move(page.next);
-  } while (!next.empty());
+      is_empty = false;
+    }
   if (is_empty)
-    throw_file_error(errc::not_found, "list", at.name(), "a folder without objects",
-                     "the name of a folder, or of a bucket, that has some");
+    refuse_empty(pages.folder());
 }
 
-object_stat s3_store::stat(const std::string& name) const try {
-  return {.is = object_kind::plain, .version = open({name}, read_pattern::normal)->stat(0)};
-} catch (const error& x) {
-  if (x.code() != errc::not_found)
-    throw;
-  list(name, [](const listed_object&) {}); // throws if that is not found either
-  return {.is = object_kind::folder};
+object_stat s3_store::stat(const std::string& name) const {
+  folder_pages pages{{name, "stat"}, settings_(), open_transfers()};
+  if (const auto& key = pages.folder().key(); !key.empty() && !key.ends_with('/'))
+    try {
+      return {.is = object_kind::plain, .version = open({name}, read_pattern::normal)->stat(0)};
+    } catch (const error& x) {
+      if (x.code() != errc::not_found)
+        throw;
+    }
+  while (pages.has_next()) // one with nothing but the folder's own marker may come first
+    if (!pages.next().empty())
+      return {.is = object_kind::folder};
+  refuse_empty(pages.folder());
 }
 
 std::shared_ptr<stored_objects> s3_store::open(std::vector<std::string> names, read_pattern) const {

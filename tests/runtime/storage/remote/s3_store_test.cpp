@@ -120,7 +120,12 @@ TEST_CASE("s3_store: a folder is listed page by page, its folders apart") {
   std::sort(all.begin(), all.end());
   CHECK(all == names{"a", "b c", "e/", "f/", "z%20", "ä&<"});
   CHECK(at.store.stat("s3://b/d").is == object_kind::folder);
+  CHECK(at.store.stat("s3://b/d/").is == object_kind::folder);
+  CHECK(at.store.stat("s3://b").is == object_kind::folder);
   CHECK(at.store.stat("s3://b/top").is == object_kind::plain);
+  for (const char* folder : {"s3://b", "s3://b/d/"})
+    check_error([&] { (void)at.store.open(names{folder}, read_pattern::normal); },
+                {.code = errc::invalid_argument, .got = "a folder of objects"});
   for (const char* none : {"s3://b/none", "s3://none", "s3://b/to"})
     CHECK(problem_of([&] { at.store.list(none, [](const auto&) {}); })->code() == errc::not_found);
 }
