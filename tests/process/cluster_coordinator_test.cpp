@@ -65,7 +65,7 @@ TEST_CASE("a state directory that is removed ends the job at once, and it begins
 TEST_CASE("a process of an elastic job that has lost its place ends well when the job is over") {
   // Short: a coordinator waits 10 s from the last word of a process for its next one.
   cluster_job job{indexed, 1, 0, {"--step-time", "5", "--snapshot-every", "20"}};
-  const auto coordinator = job.coordinator("coordinator", {"--lease", "3"});
+  const auto coordinator = job.coordinator("coordinator");
   const words wish = job.at(coordinator) + words{"--elastic", "1:2"};
   for (const std::uint64_t number : {0, 1})
     job.start_process(number, wish);
