@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -223,7 +224,7 @@ private:
     if (const auto known = files_.find(path); known != files_.end())
       return known->second;
     std::ifstream in{folder_ + "/" + path, std::ios::binary};
-    if (!in)
+    if (!in || !std::filesystem::is_regular_file(folder_ + "/" + path))
       return {};
     return files_[path] = std::string{std::istreambuf_iterator<char>{in}, {}};
   }
