@@ -124,12 +124,12 @@ std::optional<std::int64_t> seconds_of_time(std::string_view text) {
     while (is_digit(*rest));
   std::int64_t offset = 0;
   if (*rest == '+' || *rest == '-') {
-    const auto sign = *rest == '-' ? -1 : 1;
+    const std::int64_t sign = *rest == '-' ? -1 : 1;
     std::tm ahead{};
     rest = ::strptime(rest + 1, "%H:%M", &ahead);
     if (!rest)
       return {};
-    offset = sign * (ahead.tm_hour * 3600 + ahead.tm_min * 60);
+    offset = sign * (std::int64_t{ahead.tm_hour} * 3600 + std::int64_t{ahead.tm_min} * 60);
   } else if (*rest == 'Z')
     ++rest;
   if (*rest != '\0')
