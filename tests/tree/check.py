@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Each folder includes only itself and those above it; what lies below one of these belongs to it.
 FOLDERS = [
     "messages", "runtime/base", "runtime/device", "runtime/storage", "runtime/network", "runtime/sample", "runtime/image", "runtime/pipeline", "runtime/children", "runtime/sources",
-    "runtime/order", "runtime/rows", "runtime/snapshot", "runtime/job", "runtime/cluster", "actors", "tools/made_data", "tools/leat",
+    "runtime/order", "runtime/rows", "runtime/snapshot", "runtime/job", "runtime/lending", "runtime/cluster", "actors", "tools/made_data", "tools/leat",
     "python/module", "demos",
 ]  # fmt: skip
 # Public headers lie together in runtime/leat; each belongs to the folder whose idea it declares.
