@@ -24,6 +24,9 @@ struct chunk {
   bool is_batch = true;
   /// The rows are turns of lanes, which are taken one by one.
   bool turns = false;
+  /// Other processes have the rows dealt by name, and are late with them: several workers get the
+  /// same ones, and each makes those that nobody else has taken.
+  bool are_lent = false;
 };
 
 } // namespace leat

@@ -37,6 +37,14 @@ private:
   std::size_t rows_ = 0;
 };
 
+/// Whether the row, which another process has, is the worker's now.
+bool take_lent(const chunk& from, std::size_t row, std::uint32_t worker) noexcept {
+  if (!from.slot->take_lent(from.ticket, row))
+    return false;
+  from.slot->holder(row).owner.store(worker + 1, std::memory_order_relaxed);
+  return true;
+}
+
 } // namespace
 
 std::size_t row_worker::group() const noexcept {
@@ -229,8 +237,10 @@ row_worker::verdict row_worker::run(const chunk& work) {
   auto result = verdict::going_on;
   const auto most = [&] { return work.turns ? 1 : group(); };
   for (std::span left{work.rows}; result == verdict::going_on && !left.empty();) {
-    const auto n = std::min(most(), left.size());
-    result = run(*work.slot, left.first(n));
+    // One by one: another worker, or the answer of whoever has it, may be faster with the next one.
+    const auto n = work.are_lent ? 1 : std::min(most(), left.size());
+    if (!work.are_lent || take_lent(work, left.front(), record->id))
+      result = run(*work.slot, left.first(n));
     left = left.subspan(n);
   }
   while (result == verdict::going_on && work.claims) {

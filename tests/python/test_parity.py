@@ -141,6 +141,8 @@ for reason, names in {
         "map_in filter_in flat_map_in scan_in reader_in serve_functions served* set_map_children map_isolated_in map_by_name "
         "map_stage.make_isolated",
     "a C++ program that is its own child; Python starts another interpreter": "run_worker",
+    "helpers are started by the command leat worker, and by programs in C++":
+        "help_ranks worker_options* helper_access* loader_options.workers_at loader_options.helpers",
     "what processes= sends": "write_fields num_field_bytes read_bytes*",
     "for sources in C++": "sample.borrow sample.scratch sample.count_read",
     "measurements of the decoder: leat bench": "decode_part* decode_times* image_decoder.time",

@@ -34,6 +34,7 @@ PUBLIC = {
     "runtime/network": "certificates",
     "runtime/snapshot": "snapshot",
     "runtime/job": "epoch_agreement resume_point",
+    "runtime/lending": "worker_node",
 }
 # The command and the Python module use the library as any program does: of these it may include what lies in a leat/ folder, and nothing else.
 INSIDES = {x for x in FOLDERS if not x.startswith(("tools/", "python/", "demos"))} - {"runtime/base", "runtime/storage"}
