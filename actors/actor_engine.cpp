@@ -38,10 +38,30 @@ actor_engine::actor_engine(actor_host& host, engine_parts parts, const loader_op
     : system_(host.system()), plan_(parts.plan), crew_(parts.crew), metrics_(parts.metrics),
       stuck_after_(options.stuck_after), counts_waits_(parts.is_for_trainer),
       ahead_(*plan_->layout, parts.rows, options.prefetch),
-      slots_(plan_->layout, parts.rows, *metrics_, parts.memory) {
+      slots_(plan_->layout, parts.rows, *metrics_, parts.memory), lender_(parts.lender) {
   const auto config = config_for(host, parts, options);
   actors_ = spawn_pipeline(host.system(), config,
                            [to = ready_](slot_ptr slot) { to->push(std::move(slot)); });
+  if (lender_)
+    begin_lending();
+}
+
+/// What the lender's threads tell actors.
+void actor_engine::begin_lending() {
+  const mutex_lock lock{mutex_};
+  lender_->begin({.completed =
+                      [batcher = actors_.batcher, dispatcher = actors_.dispatcher](bool is_batch) {
+                        const logger_release released;
+                        if (is_batch)
+                          caf::anon_send(batcher, complete_atom_v);
+                        else
+                          caf::anon_send(dispatcher, complete_atom_v);
+                      },
+                  .deal =
+                      [dispatcher = actors_.dispatcher](chunk rows) {
+                        const logger_release released;
+                        caf::anon_send(dispatcher, std::move(rows));
+                      }});
 }
 
 dispatcher_config actor_engine::config_for(actor_host& host, engine_parts& parts,
@@ -59,6 +79,7 @@ dispatcher_config actor_engine::config_for(actor_host& host, engine_parts& parts
               },
           .threads = &host.threads(),
           .alive = lives_,
+          .lender = lender_,
           .metrics = metrics_.get(),
           .failed = [to = ready_](error problem) { to->fail(std::move(problem)); }};
 }
@@ -185,6 +206,8 @@ steady_clock::time_point actor_engine::stuck_at() const {
 }
 
 bool actor_engine::shutdown() noexcept {
+  if (lender_)
+    lender_->end(); // first, so that nobody writes into slots or calls actors any more
   {
     mutex_lock lock{mutex_};
     if (!actors_.batcher)

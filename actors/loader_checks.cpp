@@ -5,6 +5,7 @@
 #include "runtime/base/threads/fork_check.hpp"
 #include "runtime/device/cuda/cuda_device.hpp"
 #include "runtime/device/device_name.hpp"
+#include "runtime/network/address.hpp"
 
 #include <leat/pipeline_facts.hpp>
 #include <leat/testing.hpp>
@@ -74,6 +75,15 @@ void check_options(const loader_options& x) {
   if (x.workers == 0 && x.fault && !x.fault->deaths.empty())
     refuse("fault.deaths", "a death, and 0 workers", "at least one worker");
   check_device(x);
+  if (x.workers_at.empty())
+    return;
+  (void)parse_address(x.workers_at, "loader.workers_at", port_rule::any);
+  if (x.workers == 0)
+    refuse("workers_at", "helpers, and 0 workers",
+           "at least one worker: a job never depends on helpers");
+  if (x.dispatch != dispatch_policy::on_demand)
+    refuse("workers_at", "helpers, and rows that each have their worker",
+           "dispatch_policy::on_demand");
 }
 
 void check_options(const loader_options& x, const job_plan& plan,

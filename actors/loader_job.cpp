@@ -2,6 +2,7 @@
 
 #include "actors/loader_checks.hpp"
 #include "actors/loader_statistics.hpp"
+#include "actors/make_lender.hpp"
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/threads/patience.hpp"
 #include "runtime/order/lane_limit.hpp"
@@ -35,7 +36,7 @@ loader_options checked(loader_options x) {
 } // namespace
 
 loader_job::loader_job(const pipeline& data, loader_options options, const loader_mark& loader)
-    : loader_(loader), options_(checked(std::move(options))), engine_(options_) {
+    : data_(data), loader_(loader), options_(checked(std::move(options))), engine_(options_) {
   const patience waits{options_.while_waiting};
   auto plan = plan_without_layout(data);
   const doing told{std::make_shared<worker_record>(), calls_};
@@ -167,13 +168,20 @@ void loader_job::start() {
     auto order =
         std::make_unique<job_order>(job_, run_, place_, options_.workers > 0 ? nullptr : calls_,
                                     ends_->is_needed() ? peers_ : nullptr);
+    const auto lender = make_lender(data_, job_, options_);
+    {
+      const mutex_lock lock{lender_mutex_};
+      lender_ = lender;
+    }
     engine_.begin({job_.plan,
                    std::move(order),
                    job_.rows_per_batch(),
                    engine_.crew(),
                    engine_.metrics(),
                    calls_,
-                   {options_.batch_memory, {}}},
+                   {options_.batch_memory, {}},
+                   true,
+                   lender},
                   options_);
     desk_ = std::make_shared<lease_desk>(engine_.get(), job_, engine_.metrics(), loader_);
   } catch (...) {
@@ -334,6 +342,9 @@ loader_stats loader_job::stats() const {
   const auto seen = metrics.mixes();
   stats.mixes =
       mixes_of(job_.facts.root, seen.given, options_.world_size == 1, seen.step, seen.changes);
+  const mutex_lock lock{lender_mutex_};
+  if (lender_)
+    stats.helped = stats_of(*lender_);
   return stats;
 }
 

@@ -82,6 +82,7 @@ private:
   [[noreturn]] void fail(const error& problem);
 
   fork_hazard alive_;
+  const pipeline data_;
   const loader_mark loader_;
   loader_options options_;
   job_engine engine_;
@@ -90,6 +91,9 @@ private:
   rank_job job_;
   std::shared_ptr<restart_place> place_ = std::make_shared<restart_place>();
   std::shared_ptr<job_peers> peers_;
+  /// For stats(): null without helpers.
+  mutable mutex lender_mutex_;
+  std::shared_ptr<row_lender> lender_ LEAT_GUARDED_BY(lender_mutex_);
   std::optional<epoch_end_agreement> ends_;
   /// The next batch, which waits for other ranks; null: none.
   slot_ptr waiting_;

@@ -36,3 +36,4 @@
 #include <leat/tables.hpp>
 #include <leat/tensor.hpp>
 #include <leat/trace.hpp>
+#include <leat/worker_node.hpp>

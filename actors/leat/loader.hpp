@@ -35,6 +35,18 @@ inline constexpr std::size_t automatic = SIZE_MAX;
 /// if its control group says so; at least 1.
 LEAT_API std::size_t usable_cores();
 
+/// Which processes may connect as helpers (`loader_options::workers_at`).
+struct helper_access {
+  /// Directory with this process's `ca.pem`, `cert.pem` and `key.pem`, for the role rank; helpers
+  /// have certificates of the same authority for the role worker. Empty: without TLS.
+  std::string certificates = {};
+  /// What helpers have to know; empty: nothing.
+  std::string token = {};
+  /// Without certificates, addresses other than loopback are refused unless this says that the
+  /// network is private.
+  bool insecure = false;
+};
+
 struct loader_options {
   /// This process among `world_size` trainer processes.
   std::uint64_t rank = 0;
@@ -84,6 +96,14 @@ struct loader_options {
   /// The other ranks of the job, on this machine or others, with which this process agrees on all
   /// that loaders must agree on; `agree` is not needed then. Empty: ranks do not know one another.
   std::optional<leat::cluster> cluster = {};
+  /// Where helpers connect, which make rows for this rank as long as they are there: "host:port",
+  /// port 0: the system chooses one, which a notice names. They are started with `leat worker
+  /// --join`, or by `help_ranks`, at any time and in any number, and may vanish at any time: the
+  /// batches are the same. For `dispatch_policy::on_demand`, and at least one worker. Empty: no
+  /// helpers.
+  std::string workers_at = {};
+  /// Who may help.
+  helper_access helpers = {};
   /// A timeline in which the loader is shown; empty: none, at no cost.
   std::shared_ptr<leat::trace> trace = {};
   /// Where the memory of batches comes from, for example pinned memory. It is asked for each dense
@@ -204,6 +224,22 @@ struct device_stats {
   std::optional<decoder_stats> decoder = {};
 };
 
+/// What helpers did for a loader, and do now.
+struct helper_stats {
+  /// That make rows now, and their threads.
+  std::uint64_t helpers = 0;
+  std::uint64_t cores = 0;
+  /// A row that is dealt again counts again.
+  std::uint64_t rows_lent = 0;
+  /// Rows of batches that helpers have made.
+  std::uint64_t rows_received = 0;
+  /// Rows that others might make, since they were late, or their helper was lost, or declined them.
+  std::uint64_t rows_dealt_again = 0;
+  std::uint64_t rows_declined = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+};
+
 struct loader_stats {
   /// One for each worker number: what all workers with that number have done, including those that
   /// died or were removed.
@@ -231,6 +267,8 @@ struct loader_stats {
   slot_stats slots = {};
   /// Empty without a device.
   std::optional<device_stats> device = {};
+  /// Empty without `workers_at`.
+  std::optional<helper_stats> helped = {};
   /// Bad samples since the job began, as far as this rank knows them.
   bad_counts bad{};
   std::uint64_t workers_replaced = 0;
