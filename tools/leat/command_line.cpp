@@ -96,6 +96,7 @@ int run_command_line(int argc, char** argv) try {
   add_bench(app);
   add_coordinator(app, status);
   add_cluster(app);
+  add_worker(app, status);
   add_certs(app);
   refuse_empty_texts(app);
   auto subcommand = subcommand_of(app, argc, argv);

@@ -9,6 +9,7 @@
 
 #include "tools/leat/bound.hpp"
 #include "tools/leat/device_facts.hpp"
+#include "tools/leat/helper_facts.hpp"
 #include "tools/leat/option_values.hpp"
 #include "tools/leat/output.hpp"
 #include "tools/leat/progress.hpp"
@@ -44,6 +45,7 @@ struct summary {
   std::uint64_t bytes_read = 0;
   pack_stats packed = {};
   std::optional<device_stats> device = {};
+  std::optional<helper_stats> helped = {};
   std::vector<mix_counts> mixes = {};
   std::uint64_t workers_replaced = 0;
   bad_counts bad{};
@@ -104,6 +106,7 @@ summary sum_up(const training_job& job, int signal) {
     result.packed.elements += x.packed.elements;
     result.packed.padding += x.packed.padding;
     add_device(x.device, result.device);
+    add_helped(x.helped, result.helped);
     result.workers_replaced += x.workers_replaced;
     for (std::size_t i = 0; i < num_causes; ++i)
       result.bad[i] += x.bad[i];
@@ -140,6 +143,7 @@ json to_json(const summary& x) {
           {"resident_bytes", resident_bytes()},
           {"bytes_read", x.bytes_read},
           {"device", device_to_json(x.device)},
+          {"helpers", helped_to_json(x.helped)},
           {"packed", {{"elements", x.packed.elements}, {"padding", x.packed.padding}}},
           {"mixes", mixes_to_json(x.mixes)},
           {"bad", bad_to_json(x.bad)},
@@ -182,6 +186,8 @@ void print_summary(const summary& x, const char* unit) {
     print_line("device            " + device_text(*x.device));
   if (x.device && x.device->decoder)
     print_line("decoded           " + decoder_text(*x.device->decoder));
+  if (x.helped)
+    print_line("helpers           " + helped_text(*x.helped, done.samples));
   if (x.packed.elements > 0)
     print_line("padding           " + fixed(100 * padded_share(x.packed), 1)
                + "% of packed elements");

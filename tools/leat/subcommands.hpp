@@ -21,5 +21,6 @@ void add_replay(CLI::App& app);
 void add_run(CLI::App& app, int& status);
 void add_tokens_command(CLI::App& app);
 void add_verify(CLI::App& app, int& status);
+void add_worker(CLI::App& app, int& status);
 
 } // namespace leat::command
