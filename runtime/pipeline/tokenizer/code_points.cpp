@@ -1,0 +1,142 @@
+#include "runtime/pipeline/tokenizer/code_points.hpp"
+
+#include "runtime/pipeline/tokenizer/unicode_runs.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace leat {
+
+namespace {
+
+constexpr std::array<std::string_view, 30> category_names{
+    "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe",
+    "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn"};
+
+constexpr std::uint32_t category_bits = 5;
+
+} // namespace
+
+code_points::code_points(char32_t first, char32_t last) : ranges_{{first, last}} {}
+
+code_points::code_points(std::vector<range> ranges) {
+  std::sort(ranges.begin(), ranges.end());
+  for (const auto& x : ranges)
+    if (!ranges_.empty() && x.first <= ranges_.back().second + 1)
+      ranges_.back().second = std::max(ranges_.back().second, x.second);
+    else
+      ranges_.push_back(x);
+}
+
+bool code_points::has(char32_t x) const {
+  const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), x,
+                                      [](char32_t of, const range& r) { return of < r.first; });
+  return after != ranges_.begin() && x <= std::prev(after)->second;
+}
+
+code_points code_points::inverted() const {
+  code_points result;
+  char32_t next = 0;
+  for (const auto& x : ranges_) {
+    if (x.first > next)
+      result.ranges_.emplace_back(next, x.first - 1);
+    next = x.second + 1;
+  }
+  if (next <= greatest)
+    result.ranges_.emplace_back(next, greatest);
+  return result;
+}
+
+code_points operator|(const code_points& a, const code_points& b) {
+  auto all = a.ranges_;
+  all.insert(all.end(), b.ranges_.begin(), b.ranges_.end());
+  return code_points{std::move(all)};
+}
+
+code_points operator&(const code_points& a, const code_points& b) {
+  return (a.inverted() | b.inverted()).inverted();
+}
+
+code_points of_category(std::string_view name) {
+  std::vector<code_points::range> ranges;
+  const auto runs = unicode_runs();
+  for (std::size_t i = 0; i < runs.size() && !name.empty(); ++i) {
+    const char32_t first = runs[i] >> category_bits;
+    const char32_t end =
+        i + 1 < runs.size() ? runs[i + 1] >> category_bits : code_points::greatest + 1;
+    if (category_names[runs[i] & ((1U << category_bits) - 1)].starts_with(name))
+      ranges.emplace_back(first, end - 1);
+  }
+  return code_points{std::move(ranges)};
+}
+
+code_points white_space_points() {
+  return code_points{{{0x9, 0xd},
+                      {0x20, 0x20},
+                      {0x85, 0x85},
+                      {0xa0, 0xa0},
+                      {0x1680, 0x1680},
+                      {0x2000, 0x200a},
+                      {0x2028, 0x2029},
+                      {0x202f, 0x202f},
+                      {0x205f, 0x205f},
+                      {0x3000, 0x3000}}};
+}
+
+code_points word_points() {
+  // Letters that are symbols by their category have the property Alphabetic nonetheless.
+  const code_points more{{{0x200c, 0x200d},
+                          {0x24b6, 0x24e9},
+                          {0x1f130, 0x1f149},
+                          {0x1f150, 0x1f169},
+                          {0x1f170, 0x1f189}}};
+  return of_category("L") | of_category("M") | of_category("Nd") | of_category("Nl")
+         | of_category("Pc") | more;
+}
+
+code_points punctuation_of_package() {
+  const code_points ascii{{{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}}};
+  const code_points no_longer{{{0x166d, 0x166d}, {0x111c9, 0x111c9}}};
+  const code_points later{{{0x61d, 0x61d},
+                           {0x9fd, 0xa76},
+                           {0xc77, 0xc84},
+                           {0x1b4e, 0x1b4f},
+                           {0x1b7d, 0x1b7f},
+                           {0x2e43, 0x2e5d},
+                           {0x10d6e, 0x10f89},
+                           {0x113d4, 0x1145d},
+                           {0x11660, 0x116b9},
+                           {0x1183b, 0x11fff},
+                           {0x12ff1, 0x12ff2},
+                           {0x16d6d, 0x16fe2},
+                           {0x1e5ff, 0x1e95f}}};
+  return (of_category("P") & later.inverted()) | ascii | no_longer;
+}
+
+code_points numbers_of_package() {
+  const code_points later{{{0x11de0, 0x11de9}, {0x16ff4, 0x16ff6}}};
+  return of_category("N") | later;
+}
+
+void append_utf8(std::string& to, char32_t x) {
+  const auto add = [&](char32_t byte) {
+    to += static_cast<char>(static_cast<unsigned char>(byte));
+  };
+  if (x < 0x80) {
+    add(x);
+  } else if (x < 0x800) {
+    add(0xc0 | x >> 6);
+    add(0x80 | (x & 0x3f));
+  } else if (x < 0x10000) {
+    add(0xe0 | x >> 12);
+    add(0x80 | (x >> 6 & 0x3f));
+    add(0x80 | (x & 0x3f));
+  } else {
+    add(0xf0 | x >> 18);
+    add(0x80 | (x >> 12 & 0x3f));
+    add(0x80 | (x >> 6 & 0x3f));
+    add(0x80 | (x & 0x3f));
+  }
+}
+
+} // namespace leat

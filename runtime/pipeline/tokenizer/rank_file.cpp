@@ -1,0 +1,155 @@
+#include "runtime/pipeline/tokenizer/rank_file.hpp"
+
+#include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+constexpr auto rank_stage = "tokenize@1";
+/// Every cut of a token is looked at; the longest ones in use have 128 bytes.
+constexpr std::size_t most_token_bytes = 512;
+
+// The patterns that tiktoken and the makers of these models publish, in a form without possessive
+// repetitions, which match alike.
+constexpr std::string_view gpt2 =
+    R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+constexpr std::string_view cl100k =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
+    R"(|\s+$|\s*[\r\n]|\s+(?!\S)|\s)";
+constexpr std::string_view llama3 =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
+    R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view o200k =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+    R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view qwen =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
+    R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> encodings{
+    {{"gpt2", gpt2},
+     {"r50k_base", gpt2},
+     {"p50k_base", gpt2},
+     {"p50k_edit", gpt2},
+     {"cl100k_base", cl100k},
+     {"o200k_base", o200k},
+     {"o200k_harmony", o200k},
+     {"llama3", llama3},
+     {"qwen", qwen}}};
+
+std::optional<std::string> of_base64(std::string_view text) {
+  constexpr std::string_view digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  if (text.size() % 4 != 0)
+    return std::nullopt;
+  const auto padding = text.ends_with("==") ? 2U : text.ends_with('=') ? 1U : 0U;
+  text.remove_suffix(padding);
+  std::string result;
+  std::uint32_t bits = 0;
+  unsigned held = 0;
+  for (const auto c : text) {
+    const auto value = digits.find(c);
+    if (value == std::string_view::npos)
+      return std::nullopt;
+    bits = bits << 6 | static_cast<std::uint32_t>(value);
+    held += 6;
+    if (held < 8)
+      continue;
+    held -= 8;
+    result += static_cast<char>(static_cast<unsigned char>(bits >> held & 0xff));
+  }
+  return result;
+}
+
+[[noreturn]] void refuse_ranks(const std::string& file, std::string got, std::string needed) {
+  throw_file_error(errc::invalid_argument, rank_stage, file, std::move(got), std::move(needed));
+}
+
+ranked_text parse_line(std::string_view line, std::size_t number, const std::string& file) {
+  const auto space = line.find(' ');
+  auto text = of_base64(line.substr(0, space));
+  const auto digits = space == std::string_view::npos ? "" : line.substr(space + 1);
+  token_id rank = 0;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
+  if (!text || text->empty() || text->size() > most_token_bytes || failure != std::errc{}
+      || end != digits.data() + digits.size() || rank >= most_tokens)
+    refuse_ranks(file, "line " + std::to_string(number) + ": " + excerpt(line),
+                 "a token of at most 512 bytes in base64, a space, and its number, below "
+                     + std::to_string(most_tokens));
+  return {std::move(*text), rank};
+}
+
+} // namespace
+
+std::vector<ranked_text> parse_rank_file(std::string_view text, const std::string& file) {
+  std::vector<ranked_text> all;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    auto line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (line.ends_with('\r'))
+      line.remove_suffix(1);
+    if (!line.empty())
+      all.push_back(parse_line(line, number, file));
+  }
+  return all;
+}
+
+std::string known_encodings() {
+  std::string all;
+  for (const auto& [name, pattern] : encodings)
+    (all += all.empty() ? "" : ", ") += name;
+  return all;
+}
+
+std::string_view pattern_of_encoding(const std::string& name) {
+  for (const auto& [known, pattern] : encodings)
+    if (known == name)
+      return pattern;
+  refuse_argument(rank_stage, "encoding=" + excerpt(name), "one of " + known_encodings());
+}
+
+tokenizer_parts parts_of_ranks(const std::vector<ranked_text>& all, std::string_view pattern,
+                               token_id offset, const std::string& file) {
+  tokenizer_parts result;
+  tokens_by_text by_text;
+  for (const auto& x : all) {
+    const auto id = x.rank + offset;
+    if (!result.texts.emplace(id, x.bytes).second || !by_text.emplace(x.bytes, id).second)
+      refuse_ranks(file,
+                   "the token " + excerpt(x.bytes) + " twice, or two with the number "
+                       + std::to_string(x.rank),
+                   "each of them once");
+  }
+  for (std::size_t i = 0; i < num_bytes; ++i) {
+    const auto found = by_text.find(std::string(1, static_cast<char>(i)));
+    if (found == by_text.end())
+      refuse_ranks(file, "no token for the byte " + std::to_string(i), "one for each of the 256");
+    result.model.bytes[i] = found->second;
+  }
+  for (const auto& [text, id] : by_text)
+    for (std::size_t cut = 1; cut < text.size(); ++cut) {
+      const auto left = by_text.find(std::string_view{text}.substr(0, cut));
+      const auto right = by_text.find(std::string_view{text}.substr(cut));
+      if (left != by_text.end() && right != by_text.end())
+        result.model.merges.push_back({left->second, right->second, id, id});
+    }
+  result.model.whole = std::move(by_text);
+  result.steps.emplace_back(split_step{.by = std::make_shared<const split_automaton>(
+                                           parse_split_pattern(pattern, pattern_syntax::rust))});
+  return result;
+}
+
+} // namespace leat
