@@ -35,4 +35,5 @@
 #include <leat/streams.hpp>
 #include <leat/tables.hpp>
 #include <leat/tensor.hpp>
+#include <leat/tokenize.hpp>
 #include <leat/trace.hpp>

@@ -27,7 +27,7 @@ PUBLIC = {
     "runtime/storage": "trace",
     "runtime/sample": "field padded sample source stored_source",
     "runtime/image": "decode_options decode_times image_decoder resize_plan tensor_form transforms",
-    "runtime/pipeline": "function_types functions image mix_counts once pipeline pipeline_facts sources streams tables",
+    "runtime/pipeline": "function_types functions image mix_counts once pipeline pipeline_facts sources streams tables tokenize",
     "runtime/children": "child_functions run_worker",
     "runtime/sources": "row_index",
     "runtime/rows": "bare_loop dispatch_policy graph order",

@@ -96,7 +96,10 @@ field_names fields_of_map(const operator_node& x, std::vector<field_names>& inpu
   }
   if (name == "sentencepiece@1" && parameter_value(x, "keep_text") == "false")
     fields.erase(parameter_value(x, "field"));
-  if (name == "concat_fields@1" || name == "loss_mask@1" || name == "sentencepiece@1") {
+  if (name == "tokenize@1" && parameter_value(x, "keep_text") != "true")
+    fields.erase(parameter_value(x, "field"));
+  if (name == "concat_fields@1" || name == "loss_mask@1" || name == "sentencepiece@1"
+      || name == "tokenize@1") {
     fields.insert(parameter_value(x, "into"));
     return fields;
   }

@@ -1,5 +1,4 @@
 #include "runtime/base/error_in_flight.hpp"
-#include "runtime/base/utf8.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/pipeline/functions/built_in.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
@@ -8,7 +7,6 @@
 #include "runtime/pipeline/sentencepiece/piece_encoder.hpp"
 #include "runtime/storage/whole_file.hpp"
 
-#include <leat/bad_sample.hpp>
 #include <leat/functions.hpp>
 #include <leat/hash128.hpp>
 
@@ -40,20 +38,8 @@ opened_model open_model(const std::string& path) {
   return {std::move(encoder), xxh3_128(std::as_bytes(std::span{bytes}))};
 }
 
-void check_utf8(std::string_view text, const std::string& field) {
-  for (auto rest = text; !rest.empty();) {
-    const auto size = utf8_length(rest);
-    if (size == 0)
-      throw bad_sample(cause::corrupt, "field \"" + field + "\" is not UTF-8 from byte "
-                                           + std::to_string(text.size() - rest.size()) + " on");
-    rest.remove_prefix(size);
-  }
-}
-
-void tokenize(sample& x, const piece_encoder& by, const sentencepiece_options& options) {
-  const auto text = text_of(x, options.field);
-  check_utf8(text, options.field);
-  auto tokens = by.encode(text);
+void set_pieces(sample& x, const piece_encoder& by, const sentencepiece_options& options) {
+  auto tokens = by.encode(utf8_text_of(x, options.field));
   if (options.begin)
     tokens.insert(tokens.begin(), *by.model().begin);
   if (options.end)
@@ -93,7 +79,7 @@ map_stage sentencepiece_of_hash(const std::string& path, const std::optional<std
               + word("end", value_text(options.end));
   return {sentencepiece_name, std::move(text),
           [by = std::move(opened.encoder), options = std::move(options)] {
-            return [=](sample& x, context&) { tokenize(x, *by, options); };
+            return [=](sample& x, context&) { set_pieces(x, *by, options); };
           }};
 }
 

@@ -1,0 +1,302 @@
+"""leat's own tokenizer beside the packages tokenizers and tiktoken, token by token, on random and mutated texts.
+
+More texts: LEAT_TOKEN_TEXTS=1000000 pytest tests/python/test_token_identity.py. Real files: LEAT_TOKENIZER_FILES=DIRECTORY
+with NAME.json, and with NAME.tiktoken for encodings of that name.
+"""
+
+# ruff: noqa: E501, RUF001, SIM905
+import base64
+import json
+import os
+import random
+import unicodedata
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import leat
+import pytest
+
+tokenizers = pytest.importorskip("tokenizers", reason="needs tokenizers: tests/python/frameworks")
+
+SEED = int(os.environ.get("LEAT_TOKEN_SEED", random.SystemRandom().randrange(1 << 32)))
+TEXTS = int(os.environ.get("LEAT_TOKEN_TEXTS", 600))
+FILES = os.environ.get("LEAT_TOKENIZER_FILES")
+
+PIECES = [
+    *"'s 'S 'ſ 're 'LL 'VE a Z é É ſ K İ ǅ ʰ 中 文字 ア 한 ก ่ ٣ ² Ⅷ １ 0 12 1234567 😀 👩‍👩‍👧 ́ ️ - -- / // ... ! ’ « € _ __ 𝒜 𐐀 ߊ".split(),
+    *"<|end|> ▁ Ġ < /> x don't It's HTTPServer camelCase ĳ ﬁ Straße foo <left> <right> <unk> <0x41>".split(),
+    *"각 ᄀ ᅡ ᆨ ᆧ Å ﬀ が ㋿ ẛ ệ क़ Σ ẞ \u0915\u093c \u0323 \u0327 \u0345 \u0f71\u0f72 \U0001d15e \U00011938 \u0897 \ua7d2".split(),
+    *"שלום مرحبا नमस्ते สวัสดีครับ привет Ελληνικά 日本語テキスト".split(),
+    *(" ", "  ", "\n", "\r", "\r\n", "\t", "\u00a0", "\u2028", "\u3000", "\0", "\x1c", "\x7f", "\x85", "\ufeff", "\U000e0001"),
+]
+BASES = [
+    0x41,
+    0x65,
+    0xC5,
+    0x212B,
+    0x3B1,
+    0x1F00,
+    0x1100,
+    0xAC00,
+    0xAC01,
+    0x304B,
+    0x915,
+    0x958,
+    0x9C7,
+    0xCC6,
+    0x1D157,
+    0xFB01,
+    0x20,
+]
+MARKS = [0x300, 0x301, 0x302, 0x323, 0x327, 0x315, 0x5B0, 0x345, 0x3099, 0x9BC, 0x93C, 0x94D, 0xE38, 0xE48, 0xF71, 0xF72]
+MARKS += [0x1161, 0x11A7, 0x11A8, 0xCD5, 0xCC2, 0x897, 0x1D165]
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+SUFFIX = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+LLAMA3 = SUFFIX + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}" + REST
+UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+
+
+def cased(end: str, digits: str) -> str:
+    first = r"[^\r\n\p{L}\p{N}]?"
+    words = f"{first}{UPPER}*{LOWER}+{end}|{first}{UPPER}+{LOWER}*{end}"
+    return words + rf"|\p{{N}}{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+
+
+def some_text(rng: random.Random, documents: list[str]) -> str:
+    way = rng.random()
+    if way < 0.4:
+        return "".join(rng.choice(PIECES) for _ in range(rng.randint(0, 40)))
+    if way < 0.5:
+        points = (rng.randrange(rng.choice((0x80, 0x800, 0x10000, 0x110000))) for _ in range(rng.randint(1, 60)))
+        return "".join(chr(x) for x in points if not 0xD800 <= x < 0xE000)
+    if way < 0.6:
+        return rng.choice(PIECES) * rng.randint(1, 300)
+    if way < 0.7:  # marks that change places, and what they join
+        return "".join(chr(rng.choice(rng.choice((BASES, MARKS)))) for _ in range(rng.randint(1, 30)))
+    document = rng.choice(documents)
+    begin = rng.randrange(len(document))
+    characters = list(document[begin : begin + rng.randint(1, 300)])
+    for _ in range(rng.randint(0, 12)):
+        place = rng.randrange(len(characters) + 1)
+        characters[place : place + rng.randint(0, 2)] = [rng.choice(PIECES)]
+    return "".join(characters)
+
+
+def documents() -> list[str]:
+    root = Path(__file__).resolve().parents[2]
+    return [x.read_text() for x in sorted([*root.glob("docs/*.md"), *root.glob("tests/python/*.py")])]
+
+
+def tokens_of(stage: leat.MapStage, texts: list[str]) -> Iterator[list[int]]:
+    data = leat.indexed("texts@1", [{"text": x} for x in texts]).map(stage).batch(50, end="mask")
+    for batch in leat.Loader(data, workers=2):
+        yield from (row.tolist() for row, good in zip(batch["tokens"], batch.valid, strict=True) if good)
+
+
+def check(stage: leat.MapStage, wanted: Callable[[str], list[int]], seed: int) -> None:
+    rng, known = random.Random(seed), documents()
+    for _ in range(0, TEXTS, 1000):
+        texts = [some_text(rng, known) for _ in range(min(TEXTS, 1000))]
+        for text, found in zip(texts, tokens_of(stage, texts), strict=True):
+            assert found == wanted(text), f"seed {seed}: {text!r}"
+
+
+def trained(pre: Any = None, normalizer: Any = None, characters: bool = False, **model: Any) -> Any:
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(**model))
+    if pre is not None:
+        made.pre_tokenizer = pre
+    if normalizer is not None:
+        made.normalizer = normalizer
+    special = ["<|end|>", "<s>"] + (["<unk>"] if characters else [])
+    alphabet = [] if characters else tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=1500, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+    )
+    rng = random.Random(1)
+    mixture = ["".join(rng.choice(PIECES) for _ in range(200)) for _ in range(40)]
+    made.train_from_iterator([x[:3000] for x in documents()[:30]] + mixture, trainer)
+    processor = tokenizers.processors.TemplateProcessing(
+        single="<s> $A <|end|>", special_tokens=[("<s>", made.token_to_id("<s>")), ("<|end|>", made.token_to_id("<|end|>"))]
+    )
+    made.post_processor = processor
+    token = tokenizers.AddedToken
+    made.add_tokens(
+        [token("foo", single_word=True), token("<left>", lstrip=True), token("<right>", rstrip=True, normalized=False)]
+    )
+    return made
+
+
+def with_bytes(made: Any) -> Any:
+    """The same with a token for each byte, for characters that have none."""
+    file = json.loads(made.to_str())
+    known = file["model"]["vocab"]
+    trained_tokens = len(known)
+    added = [token for token in file["added_tokens"] if token["content"] not in known]
+    for byte in range(256):
+        known.setdefault(f"<0x{byte:02X}>", len(known))
+    for token in added:
+        token["id"] += len(known) - trained_tokens
+    file["model"]["byte_fallback"] = True
+    return tokenizers.Tokenizer.from_str(json.dumps(file))
+
+
+def split(pattern: str) -> Any:
+    of = tokenizers.pre_tokenizers
+    bytes_after = of.ByteLevel(add_prefix_space=False, use_regex=False)
+    return of.Sequence([of.Split(tokenizers.Regex(pattern), "isolated"), bytes_after])
+
+
+def made(kind: str) -> Any:
+    of, normal = tokenizers.pre_tokenizers, tokenizers.normalizers
+    kinds: dict[str, Callable[[], Any]] = {
+        "gpt2": lambda: trained(of.ByteLevel(add_prefix_space=False)),
+        "gpt2 with a space": lambda: trained(of.ByteLevel(add_prefix_space=True)),
+        "llama3": lambda: trained(split(LLAMA3), ignore_merges=True),
+        "qwen": lambda: trained(split(LLAMA3.replace("{1,3}", ""))),
+        "tekken": lambda: trained(split(cased("", "")), ignore_merges=True),
+        "o200k": lambda: trained(split(cased(f"{SUFFIX}?", "{1,3}"))),
+        "starcoder": lambda: trained(of.Sequence([of.Digits(individual_digits=True), of.ByteLevel(add_prefix_space=False)])),
+        "metaspace": lambda: trained(of.Metaspace(prepend_scheme="first"), characters=True, unk_token="<unk>", fuse_unk=True),
+        "replaced": lambda: trained(
+            None, normal.Sequence([normal.Prepend("▁"), normal.Replace(" ", "▁")]), characters=True, unk_token="<unk>"
+        ),
+        "nfc": lambda: trained(split(LLAMA3.replace("{1,3}", "")), normal.NFC()),
+        "nfkc": lambda: trained(split(GPT2), normal.NFKC()),
+        "small letters": lambda: trained(split(GPT2), normal.Sequence([normal.Lowercase(), normal.NFKD(), normal.NFD()])),
+        "llama2": lambda: with_bytes(trained(None, normal.Replace(" ", "▁"), True, unk_token="<unk>", fuse_unk=True)),
+        "gemma": lambda: with_bytes(trained(of.Split(" ", "merged_with_previous"), normal.Replace(" ", "▁"), True)),
+        "words": lambda: trained(
+            of.Sequence([of.Whitespace(), of.Punctuation("contiguous"), of.Digits()]), characters=True, unk_token="<unk>"
+        ),
+    }
+    return kinds[kind]()
+
+
+KINDS = ["gpt2", "gpt2 with a space", "llama3", "qwen", "tekken", "o200k", "starcoder", "metaspace", "replaced", "words"]
+KINDS += ["nfc", "nfkc", "small letters", "llama2", "gemma"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tokens_are_those_of_tokenizers(kind: str) -> None:
+    tokenizer = made(kind)
+    for special, as_text in ((False, False), (True, True)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # leat's own tokenizer has to know it
+            stage = leat.tokenize(tokenizer, add_special_tokens=special, encode_special_tokens=as_text)
+        tokenizer.encode_special_tokens = as_text
+
+        def wanted(text: str, special: bool = special) -> list[int]:
+            return tokenizer.encode(text, add_special_tokens=special).ids
+
+        check(stage, wanted, SEED)
+
+
+def showing_parts(pre: Any, normalizer: Any = None) -> Any:
+    """Each byte is a token with each of these characters beside it, unless a part ends between them."""
+    others = iter(range(256, 512))
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    letters = [chr(x if x in plain else next(others)) for x in range(256)]
+    pairs = [pair for x in letters for y in "ab1Ġ" for pair in ((y, x), (x, y))]
+    vocabulary = {text: i for i, text in enumerate([*letters, *dict.fromkeys(a + b for a, b in pairs)])}
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, list(dict.fromkeys(pairs))))
+    made.pre_tokenizer = pre
+    if normalizer is not None:
+        made.normalizer = normalizer
+    return made
+
+
+@pytest.mark.parametrize("kind", ["o200k", "gpt2", "words", "nfkc", "small letters", "nfd"])
+def test_each_character_has_its_tokens(kind: str) -> None:
+    """In several places: one wrong place in a table of Unicode's is found."""
+    of, normal = tokenizers.pre_tokenizers, tokenizers.normalizers
+    bytes_after = of.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer = {
+        "o200k": lambda: showing_parts(split(cased(f"{SUFFIX}?", "{1,3}"))),
+        "gpt2": lambda: showing_parts(split(GPT2)),
+        "words": lambda: showing_parts(of.Sequence([of.Whitespace(), of.Punctuation("contiguous"), of.Digits(), bytes_after])),
+        "nfkc": lambda: showing_parts(split(GPT2), normal.NFKC()),
+        "small letters": lambda: showing_parts(split(GPT2), normal.Lowercase()),
+        "nfd": lambda: showing_parts(split(GPT2), normal.NFD()),
+    }[kind]()
+    points = [x for x in range(0x110000) if unicodedata.category(chr(x)) not in ("Cs", "Cn", "Co") or x % 97 == 0]
+    characters = [chr(x) for x in points if not 0xD800 <= x < 0xE000]
+    texts = ["".join(f"a{c}b {c}1{c}B\n" for c in characters[i : i + 60]) for i in range(0, len(characters), 60)]
+    found = leat.tokenize(tokenizer).encode_batch(texts)
+    wanted = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+    assert not [ascii(text) for text, a, b in zip(texts, found, wanted, strict=True) if a.tolist() != b.ids][:3]
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "metaspace"])
+def test_the_hash_and_the_cut_are_those_of_the_package(kind: str) -> None:
+    from leat import tokenizing
+
+    tokenizer = made(kind)
+    native = leat.tokenize(tokenizer, max_tokens=5, add_special_tokens=True, name="x y")
+    package = tokenizing._by_package(tokenizer, "x y", "text", "tokens", tokenizing._integer_type("i32"), True, 5, False, None)
+    assert native.parameters == package.parameters
+    texts = ["", "a", "the quick brown fox jumps over lazy dogs"]
+    assert list(tokens_of(native, texts)) == list(tokens_of(package, texts))
+
+
+def encoding_of(name: str, ranks: dict[bytes, int]) -> Any:
+    tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken: tests/python/frameworks")
+    patterns = {"gpt2": GPT2, "cl100k_base": LLAMA3, "llama3": LLAMA3, "qwen": LLAMA3.replace("{1,3}", "")}
+    pattern = patterns.get(name, cased(f"{SUFFIX}?", "{1,3}"))
+    if name == "cl100k_base":
+        pattern = pattern.replace(r"|\s*[\r\n]+|\s+(?!\S)|\s+", r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s")
+    return tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base", "llama3", "qwen"])
+def test_tokens_are_those_of_tiktoken(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("tiktoken", reason="needs tiktoken: tests/python/frameworks")
+    rng = random.Random(2)
+    known = {bytes([x]): x for x in range(256)}
+    words = "".join(documents()[:10] + [" ".join(PIECES)] * 3).encode()
+    while len(known) < 3000:  # pieces of texts, the shorter ones first
+        begin = rng.randrange(len(words))
+        known.setdefault(words[begin : begin + 2 + len(known) // 400], len(known))
+    file = tmp_path / f"{name}.tiktoken"
+    file.write_bytes(b"".join(base64.b64encode(text) + b" %d\n" % rank for text, rank in known.items()))
+    reference = encoding_of(name, known)
+    check(leat.tokenize(file, encoding=name), reference.encode_ordinary, SEED)
+
+
+@pytest.mark.skipif(not FILES, reason="needs LEAT_TOKENIZER_FILES")
+def test_real_files() -> None:
+    for file in sorted(Path(FILES or "").iterdir()):
+        if file.suffix == ".tiktoken":
+            lines = (line.split() for line in file.read_bytes().splitlines())
+            reference = encoding_of(file.stem, {base64.b64decode(text): int(rank) for text, rank in lines})
+            check(leat.tokenize(file, encoding=file.stem), reference.encode_ordinary, SEED)
+        elif file.suffix == ".json":
+            tokenizer = tokenizers.Tokenizer.from_file(str(file))
+            check(leat.tokenize(file), lambda text, of=tokenizer: of.encode(text, add_special_tokens=False).ids, SEED)
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "nfc", "llama2"])
+def test_stages_encode_and_decode_single_texts(kind: str) -> None:
+    tokenizer = made(kind)
+    stage = leat.tokenize(tokenizer, add_special_tokens=True)
+    texts = ["", "one two", "a <|end|> b", "Å文\n😀"]
+    wanted = [tokenizer.encode(x).ids for x in texts]
+    assert [x.tolist() for x in stage.encode_batch(texts)] == wanted
+    assert [stage.encode(x).tolist() for x in texts] == wanted
+    plain = leat.tokenize(tokenizer)
+    assert plain.decode(plain.encode("one two 文😀")) == "one two 文😀"
+    assert plain.decode([1 << 30]) == ""
+    with pytest.raises(UnicodeEncodeError):
+        plain.encode("\ud800")
+
+
+def test_a_stage_of_the_package_encodes_and_decodes_alike() -> None:
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    with pytest.warns(UserWarning, match="WordLevel"):
+        stage = leat.tokenize(words)
+    assert stage.encode("a b c").tolist() == [0, 1, 2]
+    assert [x.tolist() for x in stage.encode_batch(["b", ""])] == [[1], []]
+    assert stage.decode([0, 1]) == "a b"
