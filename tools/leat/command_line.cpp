@@ -87,6 +87,7 @@ int run_command_line(int argc, char** argv) try {
   add_make_data(app);
   add_index(app);
   add_tokens_command(app);
+  add_tokenize_command(app);
   add_order(app);
   add_graph(app);
   add_run(app, status);

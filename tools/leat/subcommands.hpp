@@ -19,6 +19,7 @@ void add_make_data(CLI::App& app);
 void add_order(CLI::App& app);
 void add_replay(CLI::App& app);
 void add_run(CLI::App& app, int& status);
+void add_tokenize_command(CLI::App& app);
 void add_tokens_command(CLI::App& app);
 void add_verify(CLI::App& app, int& status);
 

@@ -1,0 +1,38 @@
+#include "tools/leat/tokenize/tokenizer_choice.hpp"
+
+#include <leat/functions.hpp>
+#include <leat/tokenize.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
+#include <system_error>
+
+namespace leat::command {
+
+void add_tokenizer_choice(CLI::App& app, tokenizer_choice& to) {
+  app.add_option("--tokenizer", to.file,
+                 "A tokenizer.json, a directory with one, a model of SentencePiece, or with "
+                 "--encoding a file of ranks")
+      ->required();
+  app.add_option("--encoding", to.encoding,
+                 "The encoding of a file of ranks as tiktoken has it: cl100k_base, ...");
+}
+
+map_stage tokens_by(const tokenizer_choice& x, const std::string& field, const std::string& into,
+                    bool keep_text) {
+  std::error_code failure;
+  if (x.encoding.empty() && !x.file.ends_with(".json")
+      && !std::filesystem::is_directory(x.file, failure))
+    return sentencepiece(x.file, {.field = field, .into = into, .keep_text = keep_text});
+  return tokenize(x.file, {.field = field,
+                           .into = into,
+                           .type = dtype::i32,
+                           .add_special_tokens = false,
+                           .max_tokens = {},
+                           .keep_text = keep_text,
+                           .encode_special_tokens = false,
+                           .encoding = x.encoding});
+}
+
+} // namespace leat::command
