@@ -39,6 +39,7 @@ std::vector<bench_case> next_cases(const std::string& folder);
 std::vector<bench_case> operator_cases(const std::string& folder);
 std::vector<bench_case> text_cases(const std::string& folder);
 std::vector<bench_case> token_cases(const std::string& folder);
+std::vector<bench_case> tokenizer_cases(const std::string& folder);
 std::vector<bench_case> read_cases(const std::string& folder);
 std::vector<bench_case> cluster_cases(const std::string& folder);
 std::vector<bench_case> device_cases(const std::string& folder);
