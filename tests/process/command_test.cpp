@@ -26,7 +26,7 @@ TEST_CASE("command: help exits with 0, bad usage with 2 and one line that says w
   x.make_photos(x.at / "data", 20, 2);
   std::filesystem::create_directories(x.at / "folder/cat");
   for (const auto& verb :
-       words_of("make-data index tokens order run replay inspect verify bench graph")) {
+       words_of("make-data index tokens tokenize order run replay inspect verify bench graph")) {
     CAPTURE(verb);
     REQUIRE(contains(x.succeed({verb, "--help"}), "Usage: leat"));
     x.says({verb, "count:10", "--no-such-option"}, 2, {"leat " + verb + ": "});
