@@ -1,14 +1,10 @@
 #include "tools/leat/token_field.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 namespace leat::command {
 
-namespace {
-
-/// A parameter's value in a text such as "text=a into=b"; `preset` if it is not given.
-std::string parameter(const std::string& all, std::string_view name, std::string_view preset) {
+std::string parameter_in(const std::string& all, std::string_view name, std::string_view preset) {
   const auto key = ' ' + std::string{name} + '=';
   const auto text = ' ' + all + ' ';
   const auto at = text.find(key);
@@ -17,8 +13,6 @@ std::string parameter(const std::string& all, std::string_view name, std::string
   const auto begin = at + key.size();
   return text.substr(begin, text.find(' ', begin) - begin);
 }
-
-} // namespace
 
 std::string token_field(const operator_facts& root) {
   std::string packed;
@@ -31,7 +25,7 @@ std::string token_field(const operator_facts& root) {
     else if (is_map(x)
              && (x.get<std::string>("name") == "sentencepiece@1"
                  || x.get<std::string>("name") == "tokenize@1"))
-      tokenized = parameter(x.get<std::string>("parameters"), "into", "tokens");
+      tokenized = parameter_in(x.get<std::string>("parameters"), "into", "tokens");
     else if (x.is_source() && (x.op == "tokens" || x.op == "megatron"))
       stored = "tokens";
     else if (x.op == "mix" && !x.get<std::string>("cost").empty())

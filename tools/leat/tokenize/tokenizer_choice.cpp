@@ -10,20 +10,24 @@
 
 namespace leat::command {
 
-void add_tokenizer_choice(CLI::App& app, tokenizer_choice& to) {
+void add_tokenizer_choice(CLI::App& app, tokenizer_choice& to, bool is_required) {
   app.add_option("--tokenizer", to.file,
                  "A tokenizer.json, a directory with one, a model of SentencePiece, or with "
                  "--encoding a file of ranks")
-      ->required();
+      ->required(is_required);
   app.add_option("--encoding", to.encoding,
                  "The encoding of a file of ranks as tiktoken has it: cl100k_base, ...");
 }
 
+bool is_sentencepiece(const tokenizer_choice& x) {
+  std::error_code failure;
+  return x.encoding.empty() && !x.file.ends_with(".json")
+         && !std::filesystem::is_directory(x.file, failure);
+}
+
 map_stage tokens_by(const tokenizer_choice& x, const std::string& field, const std::string& into,
                     bool keep_text) {
-  std::error_code failure;
-  if (x.encoding.empty() && !x.file.ends_with(".json")
-      && !std::filesystem::is_directory(x.file, failure))
+  if (is_sentencepiece(x))
     return sentencepiece(x.file, {.field = field, .into = into, .keep_text = keep_text});
   return tokenize(x.file, {.field = field,
                            .into = into,

@@ -17,12 +17,15 @@ struct tokenizer_choice {
   std::string encoding = {};
 };
 
-/// Adds --tokenizer and --encoding.
-void add_tokenizer_choice(CLI::App& app, tokenizer_choice& to);
+/// Adds --tokenizer, which must be given if `is_required` says so, and --encoding.
+void add_tokenizer_choice(CLI::App& app, tokenizer_choice& to, bool is_required = true);
+
+/// Whether it is a model of SentencePiece: not one whose name ends in .json, no directory, and no
+/// file of ranks.
+bool is_sentencepiece(const tokenizer_choice& x);
 
 /// A map that sets `into`, i32, to the tokens of the text in `field`, which stays if `keep_text`
-/// says so. Names that end in .json, directories and files of ranks are for `tokenize`, all others
-/// are models of SentencePiece. Throws as these.
+/// says so, by `sentencepiece` or `tokenize`. Throws as these.
 map_stage tokens_by(const tokenizer_choice& x, const std::string& field, const std::string& into,
                     bool keep_text);
 
