@@ -180,6 +180,7 @@ def _by_package(
         parameters["encode_special_tokens"] = "true"
     written = " ".join(f"{key}={quote(value, safe='/:.,+-_~@')}" for key, value in parameters.items())
     stage = PackageStage("tokenize@1", of_worker, parameters=written, per_worker=True)
+    stage.note = "by the package tokenizers"
     made = of.make(max_tokens)
     stage._encode_all = lambda texts: made.encode_batch_fast(texts, add_special_tokens=add_special_tokens)
     stage._decode = lambda tokens: made.decode(tokens, skip_special_tokens=False)

@@ -393,7 +393,11 @@ void bind_stages(nb::module_& m) {
           "runs in as many processes, which import it by its name; 0: in leat's threads.")
       .def_prop_ro(
           "function", [](const map_value& x) { return x.kept.first(); },
-          "The function; None if the map is leat's own.");
+          "The function; None if the map is leat's own.")
+      .def_prop_rw(
+          "note", [](const map_value& x) { return x.value.note; },
+          [](map_value& x, std::string note) { x.value.note = std::move(note); },
+          "What graph_of says of it besides its name. Results do not depend on it.");
   bind_stage<filter_value>(m, "FilterStage", "What a filter keeps: pipeline.filter(stage).")
       .def(
           "__init__",

@@ -44,6 +44,8 @@ struct map_stage {
   /// processes, for `map_options::isolate`. Empty: they are found by name, see `run_worker`. Called
   /// by `pipeline::map`, which throws what it throws.
   std::function<std::function<map_together_function()>()> make_isolated = {};
+  /// What graphs say of it besides its name, such as what it runs by. Results do not depend on it.
+  std::string note = {};
 };
 
 struct map_options {

@@ -78,6 +78,8 @@ struct operator_node {
   /// Maps only, one of the two: called once per worker.
   std::function<map_function()> make = {};
   std::function<map_together_function()> make_together = {};
+  /// Maps only: what graphs say of it besides its name.
+  std::string note = {};
   /// The functions of the operators that call one.
   std::shared_ptr<const filter_stage> filter = {};
   std::shared_ptr<const flat_map_stage> flat_map = {};

@@ -297,6 +297,8 @@ def test_a_stage_of_the_package_encodes_and_decodes_alike() -> None:
     words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     with pytest.warns(UserWarning, match="WordLevel"):
         stage = leat.tokenize(words)
+    work = leat.graph_of(leat.count(3).map(stage).batch(1)).rounds[-1]["function"]
+    assert work[-1] == "map tokenize@1, by the package tokenizers"
     assert stage.encode("a b c").tolist() == [0, 1, 2]
     assert [x.tolist() for x in stage.encode_batch(["b", ""])] == [[1], []]
     assert stage.decode([0, 1]) == "a b"

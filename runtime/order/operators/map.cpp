@@ -26,6 +26,7 @@ pipeline pipeline::map(map_stage x, map_options options) const {
     next.options.push_back({"isolate", true});
   next.make = std::move(x.make);
   next.make_together = std::move(x.make_together);
+  next.note = std::move(x.note);
   return then(std::move(next));
 }
 
@@ -153,7 +154,8 @@ operator_type map_operator() {
                                                            planner.common().add_map(x));
                     }},
           .graph = {.work = [](const operator_node& x) {
-            return name_of(x) + (is_isolated(x) ? ", in child processes" : "");
+            return name_of(x) + (x.note.empty() ? "" : ", " + x.note)
+                   + (is_isolated(x) ? ", in child processes" : "");
           }}};
 }
 
