@@ -90,14 +90,15 @@ def tokenize(
 ) -> TokenizeStage | PackageStage:
     """A map that sets `into` to the tokens of the text in `field`: ragged, [number of tokens].
 
-    `tokenizer`: the path of a tokenizer.json or of a directory with one, a `tokenizers.Tokenizer`, or a fast tokenizer of
-    transformers. It is copied; its padding and truncation are off. `max_tokens` cuts longer texts. The text is removed unless
-    `keep_text`. `name` stands for the tokenizer in the pipeline's text, beside its hash: the path, if none is given.
+    `tokenizer`: the path of a tokenizer.json, a tekken.json, or a directory with the former, a `tokenizers.Tokenizer`, or a
+    fast tokenizer of transformers. It is copied; its padding and truncation are off. `max_tokens` cuts longer texts. The text
+    is removed unless `keep_text`. `name` stands for the tokenizer in the pipeline's text, beside its hash: the path, if none
+    is given.
 
     With `encoding`, the name of one of tiktoken's, `tokenizer` is the path of its file of ranks, and tokens are those of
     `encode_ordinary`. `encode_special_tokens` takes special tokens in a text as text: as the tokenizer says, if not given.
 
-    leat's own tokenizer makes the tokens where it knows the tokenizer: byte-pair encodings, those of most language models.
+    leat's own tokenizer makes the tokens where it knows the tokenizer: those of most language models, and of BERT.
     Others go through the package tokenizers, with a warning; that sets TOKENIZERS_PARALLELISM=false in this process, unless
     it is set: leat's workers are the threads.
 

@@ -36,11 +36,11 @@ struct tokenize_options {
 
 /// Sets `into`, ragged [number of tokens], to the tokens of the text, as the package `tokenizers`
 /// gives them for this tokenizer.json (a file, or a directory with one), or tiktoken's
-/// `encode_ordinary` for this file of ranks. The file is read in this call. Its hash is part of the
-/// map, and so of snapshots: a restore with another one is refused. Throws `errc::not_found` and
-/// `errc::io`, and `errc::invalid_argument` for a file that is damaged, and for a tokenizer that
-/// leat does not know, which the text names (docs/language-models.md). Text that is not UTF-8 is a
-/// bad sample (corrupt).
+/// `encode_ordinary` for this file of ranks or tekken.json. The file is read in this call. Its hash
+/// is part of the map, and so of snapshots: a restore with another one is refused. Throws
+/// `errc::not_found` and `errc::io`, and `errc::invalid_argument` for a file that is damaged, and
+/// for a tokenizer that leat does not know, which the text names (docs/language-models.md). Text
+/// that is not UTF-8 is a bad sample (corrupt).
 LEAT_API map_stage tokenize(const std::string& tokenizer, tokenize_options options = {});
 
 /// As `tokenize`, for the content of a tokenizer.json; `name` stands for it in the pipeline's text.

@@ -115,6 +115,10 @@ def trained(pre: Any = None, normalizer: Any = None, characters: bool = False, *
     trainer = tokenizers.trainers.BpeTrainer(
         vocab_size=1500, special_tokens=special, initial_alphabet=alphabet, show_progress=False
     )
+    return taught(made, trainer)
+
+
+def taught(made: Any, trainer: Any) -> Any:
     rng = random.Random(1)
     mixture = ["".join(rng.choice(PIECES) for _ in range(200)) for _ in range(40)]
     made.train_from_iterator([x[:3000] for x in documents()[:30]] + mixture, trainer)
@@ -127,6 +131,34 @@ def trained(pre: Any = None, normalizer: Any = None, characters: bool = False, *
         [token("foo", single_word=True), token("<left>", lstrip=True), token("<right>", rstrip=True, normalized=False)]
     )
     return made
+
+
+def word_pieces(normalizer: Any, pre: Any, **model: Any) -> Any:
+    made = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]", **model))
+    made.normalizer, made.pre_tokenizer = normalizer, pre
+    special = ["[UNK]", "<|end|>", "<s>"]
+    return taught(made, tokenizers.trainers.WordPieceTrainer(vocab_size=1500, special_tokens=special, show_progress=False))
+
+
+def unigram(pre: Any, normalizer: Any = None) -> Any:
+    made = tokenizers.Tokenizer(tokenizers.models.Unigram())
+    made.pre_tokenizer = pre
+    if normalizer is not None:
+        made.normalizer = normalizer
+    special = ["<unk>", "<|end|>", "<s>"]
+    trainer = tokenizers.trainers.UnigramTrainer(
+        vocab_size=1500, special_tokens=special, unk_token="<unk>", show_progress=False
+    )
+    return taught(made, trainer)
+
+
+def unigram_with_bytes() -> Any:
+    file = json.loads(unigram(tokenizers.pre_tokenizers.Metaspace()).to_str())
+    known = file["model"]["vocab"]
+    file["added_tokens"] = [token for token in file["added_tokens"] if token["id"] < len(known)]
+    known += [[f"<0x{byte:02X}>", -30.0] for byte in range(256)]
+    file["model"]["byte_fallback"] = True
+    return tokenizers.Tokenizer.from_str(json.dumps(file))
 
 
 def with_bytes(made: Any) -> Any:
@@ -171,12 +203,21 @@ def made(kind: str) -> Any:
         "words": lambda: trained(
             of.Sequence([of.Whitespace(), of.Punctuation("contiguous"), of.Digits()]), characters=True, unk_token="<unk>"
         ),
+        "bert": lambda: word_pieces(normal.BertNormalizer(), of.BertPreTokenizer()),
+        "bert with letters of both cases": lambda: word_pieces(
+            normal.BertNormalizer(lowercase=False), of.BertPreTokenizer(), max_input_chars_per_word=9
+        ),
+        "word pieces": lambda: word_pieces(normal.Sequence([normal.NFD(), normal.StripAccents()]), of.Whitespace()),
+        "unigram": lambda: unigram(of.Metaspace(), normal.NFKC()),
+        "unigram of whole texts": lambda: unigram(None),
+        "unigram with bytes": unigram_with_bytes,
     }
     return kinds[kind]()
 
 
 KINDS = ["gpt2", "gpt2 with a space", "llama3", "qwen", "tekken", "o200k", "starcoder", "metaspace", "replaced", "words"]
-KINDS += ["nfc", "nfkc", "small letters", "llama2", "gemma"]
+KINDS += ["nfc", "nfkc", "small letters", "llama2", "gemma", "bert", "bert with letters of both cases", "word pieces"]
+KINDS += ["unigram", "unigram of whole texts", "unigram with bytes"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -208,7 +249,7 @@ def showing_parts(pre: Any, normalizer: Any = None) -> Any:
     return made
 
 
-@pytest.mark.parametrize("kind", ["o200k", "gpt2", "words", "nfkc", "small letters", "nfd"])
+@pytest.mark.parametrize("kind", ["o200k", "gpt2", "words", "nfkc", "small letters", "nfd", "bert", "marks"])
 def test_each_character_has_its_tokens(kind: str) -> None:
     """In several places: one wrong place in a table of Unicode's is found."""
     of, normal = tokenizers.pre_tokenizers, tokenizers.normalizers
@@ -220,6 +261,8 @@ def test_each_character_has_its_tokens(kind: str) -> None:
         "nfkc": lambda: showing_parts(split(GPT2), normal.NFKC()),
         "small letters": lambda: showing_parts(split(GPT2), normal.Lowercase()),
         "nfd": lambda: showing_parts(split(GPT2), normal.NFD()),
+        "bert": lambda: showing_parts(split(GPT2), normal.BertNormalizer()),
+        "marks": lambda: showing_parts(split(GPT2), normal.StripAccents()),
     }[kind]()
     points = [x for x in range(0x110000) if unicodedata.category(chr(x)) not in ("Cs", "Cn", "Co") or x % 97 == 0]
     characters = [chr(x) for x in points if not 0xD800 <= x < 0xE000]
@@ -229,7 +272,7 @@ def test_each_character_has_its_tokens(kind: str) -> None:
     assert not [ascii(text) for text, a, b in zip(texts, found, wanted, strict=True) if a.tolist() != b.ids][:3]
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "metaspace"])
+@pytest.mark.parametrize("kind", ["gpt2", "metaspace", "bert", "unigram", "unigram with bytes"])
 def test_the_hash_and_the_cut_are_those_of_the_package(kind: str) -> None:
     from leat import tokenizing
 
@@ -250,19 +293,48 @@ def encoding_of(name: str, ranks: dict[bytes, int]) -> Any:
     return tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
 
 
-@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base", "llama3", "qwen"])
-def test_tokens_are_those_of_tiktoken(name: str, tmp_path: Path) -> None:
-    pytest.importorskip("tiktoken", reason="needs tiktoken: tests/python/frameworks")
+def made_ranks() -> dict[bytes, int]:
+    """All bytes, then pieces of texts, the shorter ones first."""
     rng = random.Random(2)
     known = {bytes([x]): x for x in range(256)}
     words = "".join(documents()[:10] + [" ".join(PIECES)] * 3).encode()
-    while len(known) < 3000:  # pieces of texts, the shorter ones first
+    while len(known) < 3000:
         begin = rng.randrange(len(words))
         known.setdefault(words[begin : begin + 2 + len(known) // 400], len(known))
+    return known
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base", "llama3", "qwen"])
+def test_tokens_are_those_of_tiktoken(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("tiktoken", reason="needs tiktoken: tests/python/frameworks")
+    known = made_ranks()
     file = tmp_path / f"{name}.tiktoken"
     file.write_bytes(b"".join(base64.b64encode(text) + b" %d\n" % rank for text, rank in known.items()))
     reference = encoding_of(name, known)
     check(leat.tokenize(file, encoding=name), reference.encode_ordinary, SEED)
+
+
+def tekken_of(file: Any) -> tuple[Any, int]:
+    """What tiktoken makes of a tekken.json, and how much larger its tokens are."""
+    tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken: tests/python/frameworks")
+    config = file["config"]
+    special = config["default_num_special_tokens"]
+    ranks = {base64.b64decode(x["token_bytes"]): x["rank"] for x in file["vocab"][: config["default_vocab_size"] - special]}
+    return tiktoken.Encoding("tekken", pat_str=config["pattern"], mergeable_ranks=ranks, special_tokens={}), special
+
+
+def test_tokens_of_tekken(tmp_path: Path) -> None:
+    known = made_ranks()
+    vocabulary = [{"rank": rank, "token_bytes": base64.b64encode(text).decode()} for text, rank in known.items()]
+    config = {"pattern": cased("", ""), "default_vocab_size": 2800, "default_num_special_tokens": 100}
+    special = [{"rank": 7, "token_str": "<s>", "is_control": True}]
+    file = tmp_path / "tekken.json"
+    file.write_text(json.dumps({"config": config, "vocab": vocabulary, "special_tokens": special}))
+    reference, offset = tekken_of(json.loads(file.read_text()))
+    stage = leat.tokenize(file)
+    check(stage, lambda text: [x + offset for x in reference.encode_ordinary(text)], SEED)
+    assert leat.tokenize(file, add_special_tokens=True).encode("a").tolist() == [7, offset + ord("a")]
+    assert stage.decode(stage.encode("one two 文😀")) == "one two 文😀"
 
 
 @pytest.mark.skipif(not FILES, reason="needs LEAT_TOKENIZER_FILES")
@@ -272,6 +344,9 @@ def test_real_files() -> None:
             lines = (line.split() for line in file.read_bytes().splitlines())
             reference = encoding_of(file.stem, {base64.b64decode(text): int(rank) for text, rank in lines})
             check(leat.tokenize(file, encoding=file.stem), reference.encode_ordinary, SEED)
+        elif file.name.startswith("tekken"):
+            reference, offset = tekken_of(json.loads(file.read_bytes()))
+            check(leat.tokenize(file), lambda x, of=reference, n=offset: [n + token for token in of.encode_ordinary(x)], SEED)
         elif file.suffix == ".json":
             tokenizer = tokenizers.Tokenizer.from_file(str(file))
             check(leat.tokenize(file), lambda text, of=tokenizer: of.encode(text, add_special_tokens=False).ids, SEED)

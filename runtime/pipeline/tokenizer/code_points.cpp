@@ -1,5 +1,6 @@
 #include "runtime/pipeline/tokenizer/code_points.hpp"
 
+#include "runtime/pipeline/tokenizer/form_runs.hpp"
 #include "runtime/pipeline/tokenizer/unicode_runs.hpp"
 
 #include <algorithm>
@@ -14,6 +15,13 @@ constexpr std::array<std::string_view, 30> category_names{
     "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn"};
 
 constexpr std::uint32_t category_bits = 5;
+
+code_points known_to_unicode_9() {
+  std::vector<code_points::range> all;
+  for (const auto& x : ranges_of_unicode_9())
+    all.emplace_back(x.first, x.last);
+  return code_points{std::move(all)};
+}
 
 } // namespace
 
@@ -116,6 +124,49 @@ code_points punctuation_of_package() {
 code_points numbers_of_package() {
   const code_points later{{{0x11de0, 0x11de9}, {0x16ff4, 0x16ff6}}};
   return of_category("N") | later;
+}
+
+code_points marks_of_package() {
+  const code_points not_yet{0x111c9, 0x111c9};
+  const code_points no_longer{0x1cf2, 0x1cf3};
+  return (of_category("M") & known_to_unicode_9() & not_yet.inverted()) | no_longer;
+}
+
+code_points marks_of_bert() {
+  const code_points later{{{0x8d4, 0x8e1},
+                           {0x1885, 0x1886},
+                           {0x1dfb, 0x1dfb},
+                           {0xa8c5, 0xa8c5},
+                           {0xa9bd, 0xa9bd},
+                           {0x111c9, 0x111c9},
+                           {0x1123e, 0x1123e},
+                           {0x11438, 0x11446},
+                           {0x11c30, 0x11cb6},
+                           {0x1e000, 0x1e02a},
+                           {0x1e944, 0x1e94a}}};
+  const code_points no_longer{{{0x1734, 0x1734}, {0x1171e, 0x1171e}}};
+  return (of_category("Mn") & known_to_unicode_9() & later.inverted()) | no_longer;
+}
+
+code_points control_of_package() {
+  const code_points kept{{{'\t', '\n'},
+                          {'\r', '\r'},
+                          {0x890, 0x891},
+                          {0x8e2, 0x8e2},
+                          {0x110cd, 0x110cd},
+                          {0x13430, 0x1343f}}};
+  const code_points more{0xfffd, 0xfffd};
+  return ((of_category("Cc") | of_category("Cf") | of_category("Co")) & kept.inverted()) | more;
+}
+
+code_points ideographs_of_bert() {
+  return code_points{{{0x3400, 0x4dbf},
+                      {0x4e00, 0x9fff},
+                      {0xf900, 0xfaff},
+                      {0x20000, 0x2a6df},
+                      {0x2a700, 0x2b81f},
+                      {0x2b920, 0x2ceaf},
+                      {0x2f800, 0x2fa1f}}};
 }
 
 void append_utf8(std::string& to, char32_t x) {

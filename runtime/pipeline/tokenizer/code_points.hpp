@@ -48,6 +48,14 @@ code_points word_points();
 code_points punctuation_of_package();
 /// What it takes for digits: numbers of Unicode 17.0.0.
 code_points numbers_of_package();
+/// What its normalizers take for accents: marks of Unicode 9.0.0, and for BERT nonspacing ones of
+/// Unicode 8.0.0.
+code_points marks_of_package();
+code_points marks_of_bert();
+/// What it removes for BERT: controls, formats, private characters, and U+FFFD.
+code_points control_of_package();
+/// What BERT puts spaces around.
+code_points ideographs_of_bert();
 
 /// The character that a text of valid UTF-8, not empty, begins with.
 struct decoded_character {

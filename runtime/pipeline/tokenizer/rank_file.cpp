@@ -2,12 +2,12 @@
 
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
+#include "runtime/pipeline/tokenizer/base64.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <memory>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -16,8 +16,6 @@ namespace leat {
 namespace {
 
 constexpr auto rank_stage = "tokenize@1";
-/// Every cut of a token is looked at; the longest ones in use have 128 bytes.
-constexpr std::size_t most_token_bytes = 512;
 
 // The patterns that tiktoken and the makers of these models publish, in a form without possessive
 // repetitions, which match alike.
@@ -50,37 +48,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> encodings
      {"llama3", llama3},
      {"qwen", qwen}}};
 
-std::optional<std::string> of_base64(std::string_view text) {
-  constexpr std::string_view digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  if (text.size() % 4 != 0)
-    return std::nullopt;
-  const auto padding = text.ends_with("==") ? 2U : text.ends_with('=') ? 1U : 0U;
-  text.remove_suffix(padding);
-  std::string result;
-  std::uint32_t bits = 0;
-  unsigned held = 0;
-  for (const auto c : text) {
-    const auto value = digits.find(c);
-    if (value == std::string_view::npos)
-      return std::nullopt;
-    bits = bits << 6 | static_cast<std::uint32_t>(value);
-    held += 6;
-    if (held < 8)
-      continue;
-    held -= 8;
-    result += static_cast<char>(static_cast<unsigned char>(bits >> held & 0xff));
-  }
-  return result;
-}
-
 [[noreturn]] void refuse_ranks(const std::string& file, std::string got, std::string needed) {
   throw_file_error(errc::invalid_argument, rank_stage, file, std::move(got), std::move(needed));
 }
 
 ranked_text parse_line(std::string_view line, std::size_t number, const std::string& file) {
   const auto space = line.find(' ');
-  auto text = of_base64(line.substr(0, space));
+  auto text = bytes_of_base64(line.substr(0, space));
   const auto digits = space == std::string_view::npos ? "" : line.substr(space + 1);
   token_id rank = 0;
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
@@ -124,6 +98,7 @@ std::string_view pattern_of_encoding(const std::string& name) {
 tokenizer_parts parts_of_ranks(const std::vector<ranked_text>& all, std::string_view pattern,
                                token_id offset, const std::string& file) {
   tokenizer_parts result;
+  byte_pairs::model model;
   tokens_by_text by_text;
   for (const auto& x : all) {
     const auto id = x.rank + offset;
@@ -137,16 +112,17 @@ tokenizer_parts parts_of_ranks(const std::vector<ranked_text>& all, std::string_
     const auto found = by_text.find(std::string(1, static_cast<char>(i)));
     if (found == by_text.end())
       refuse_ranks(file, "no token for the byte " + std::to_string(i), "one for each of the 256");
-    result.model.bytes[i] = found->second;
+    model.bytes[i] = found->second;
   }
   for (const auto& [text, id] : by_text)
     for (std::size_t cut = 1; cut < text.size(); ++cut) {
       const auto left = by_text.find(std::string_view{text}.substr(0, cut));
       const auto right = by_text.find(std::string_view{text}.substr(cut));
       if (left != by_text.end() && right != by_text.end())
-        result.model.merges.push_back({left->second, right->second, id, id});
+        model.merges.push_back({left->second, right->second, id, id});
     }
-  result.model.whole = std::move(by_text);
+  model.whole = std::move(by_text);
+  result.model = std::move(model);
   result.steps.emplace_back(split_step{.by = std::make_shared<const split_automaton>(
                                            parse_split_pattern(pattern, pattern_syntax::rust))});
   return result;

@@ -8,6 +8,9 @@
 
 namespace leat {
 
+/// Every cut of a token is looked at; the longest ones in use have 128 bytes.
+constexpr std::size_t most_token_bytes = 512;
+
 /// A token's bytes and its number: the smaller, the earlier it is merged.
 struct ranked_text {
   std::string bytes;

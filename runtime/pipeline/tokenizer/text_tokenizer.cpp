@@ -46,6 +46,11 @@ std::string_view normalize(const text_form& x, std::string_view text, std::strin
   return x.apply(text, to);
 }
 
+std::string_view normalize(const std::shared_ptr<const character_changes>& x, std::string_view text,
+                           std::string& to) {
+  return x->apply(text, to);
+}
+
 std::string_view normalize(const lower_step&, std::string_view text, std::string& to) {
   return with_small_letters(text, to);
 }
@@ -80,13 +85,26 @@ void replace_spaces(const space_step& x, std::string_view text, bool is_first, s
     c == ' ' ? to.append(x.space) : to.append(1, c);
 }
 
+using any_model = std::variant<byte_pairs, word_pieces, likely_pieces>;
+
+any_model model_of(byte_pairs::model x) {
+  return byte_pairs{std::move(x)};
+}
+any_model model_of(const word_pieces::model& x) {
+  return word_pieces{x};
+}
+any_model model_of(likely_pieces::model x) {
+  return likely_pieces{std::move(x)};
+}
+
 } // namespace
 
 text_tokenizer::text_tokenizer(tokenizer_parts parts)
-    : pairs_(std::move(parts.model)), raw_added_(added_of(parts, false)),
-      normal_added_(added_of(parts, true)), normalizers_(std::move(parts.normalizers)),
-      steps_(std::move(parts.steps)), before_(std::move(parts.before)),
-      after_(std::move(parts.after)), texts_(std::move(parts.texts)) {
+    : model_(std::visit([](auto& x) { return model_of(std::move(x)); }, parts.model)),
+      raw_added_(added_of(parts, false)), normal_added_(added_of(parts, true)),
+      normalizers_(std::move(parts.normalizers)), steps_(std::move(parts.steps)),
+      before_(std::move(parts.before)), after_(std::move(parts.after)),
+      texts_(std::move(parts.texts)) {
   for (const auto& [id, text] : texts_)
     last_ = std::max(last_, id);
 }
@@ -172,7 +190,12 @@ void text_tokenizer::encode_part(std::string_view part, scratch& with,
   if (with.cache_.find(key, part, to))
     return;
   const auto had = to.size();
-  pairs_.encode(part, with.pairs_, to);
+  if (const auto* pairs = std::get_if<byte_pairs>(&model_))
+    pairs->encode(part, with.pairs_, to);
+  else if (const auto* words = std::get_if<word_pieces>(&model_))
+    words->encode(part, to);
+  else
+    std::get<likely_pieces>(model_).encode(part, with.cuts_, to);
   with.cache_.put(key, part, std::span{to}.subspan(had));
 }
 

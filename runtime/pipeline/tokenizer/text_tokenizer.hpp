@@ -29,6 +29,7 @@ public:
     friend class text_tokenizer;
     token_cache cache_;
     byte_pairs::scratch pairs_;
+    likely_pieces::scratch cuts_;
     std::string normal_;
     std::string other_;
     std::vector<std::string> parts_;
@@ -59,7 +60,7 @@ private:
   void encode_part(std::string_view part, scratch& with, std::vector<token_id>& to) const;
   std::string_view normalized(std::string_view text, scratch& with) const;
 
-  byte_pairs pairs_;
+  std::variant<byte_pairs, word_pieces, likely_pieces> model_;
   added_tokens raw_added_;
   added_tokens normal_added_;
   std::vector<normal_step> normalizers_;

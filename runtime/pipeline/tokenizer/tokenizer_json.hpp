@@ -12,7 +12,8 @@ struct tokenizer_of_json {
   std::string hash;
 };
 
-/// Reads a file tokenizer.json of Hugging Face's package `tokenizers`. Throws
+/// Reads a file tokenizer.json of Hugging Face's package `tokenizers`, or a tekken.json of
+/// Mistral's, whose hash is that of the file. Throws
 /// `errc::invalid_argument`, with `file` in it, for one that is damaged or contradicts itself, and
 /// `unsupported_tokenizer` for what leat does not do.
 tokenizer_of_json parse_tokenizer_json(const std::string& text, const std::string& file);

@@ -2,9 +2,12 @@
 
 #include "runtime/pipeline/tokenizer/added_tokens.hpp"
 #include "runtime/pipeline/tokenizer/byte_pairs.hpp"
+#include "runtime/pipeline/tokenizer/character_changes.hpp"
+#include "runtime/pipeline/tokenizer/likely_pieces.hpp"
 #include "runtime/pipeline/tokenizer/split_step.hpp"
 #include "runtime/pipeline/tokenizer/text_form.hpp"
 #include "runtime/pipeline/tokenizer/token_seams.hpp"
+#include "runtime/pipeline/tokenizer/word_pieces.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -35,8 +38,8 @@ struct prepend_step {
 };
 /// Letters become small.
 struct lower_step {};
-using normal_step =
-    std::variant<replace_step, replace_character_step, prepend_step, text_form, lower_step>;
+using normal_step = std::variant<replace_step, replace_character_step, prepend_step, text_form,
+                                 lower_step, std::shared_ptr<const character_changes>>;
 
 /// Spaces become another text, which also comes before parts that do not begin with it.
 struct space_step {
@@ -50,7 +53,7 @@ using part_step = std::variant<split_step, space_step, token_seams>;
 struct tokenizer_parts {
   std::vector<normal_step> normalizers = {};
   std::vector<part_step> steps = {};
-  byte_pairs::model model = {};
+  std::variant<byte_pairs::model, word_pieces::model, likely_pieces::model> model = {};
   std::vector<added_token> added = {};
   /// What stands around a text with special tokens.
   std::vector<token_id> before = {};

@@ -191,7 +191,9 @@ TEST_CASE("what a tokenizer.json has wrong is named, and what leat does not know
   CHECK(refused(std::string(100, '[')).find("nested") != std::string::npos);
   CHECK(refused(with("/model/merges/0", "a c")).find("which is no token") != std::string::npos);
   CHECK(refused(with("/model/vocab/a", -1)).find("needed a number") != std::string::npos);
-  CHECK(refused(with("/model/type", "Unigram")) == "unknown: a model of the type \"Unigram\"");
+  CHECK(refused(with("/model/type", "Unigram"))
+        == "unknown: a model of the type \"Unigram\" after ByteLevel");
+  CHECK(refused(with("/model/type", "WordLevel")) == "unknown: a model of the type \"WordLevel\"");
   CHECK(refused(with("/model/dropout", 0.1)) == "unknown: a model with dropout");
   CHECK(refused(with("/normalizer", {{"type", "Nmt"}})) == "unknown: the normalizer \"Nmt\"");
   CHECK(refused(with("/added_tokens/0/id", 9)).find("does not follow") != std::string::npos);
