@@ -65,7 +65,7 @@ private:
   /// Rows since the last one that a store wanted to know of.
   std::size_t unwanted_ = 0;
   std::vector<extent> extents_;
-  /// Of one store's objects, to be told together.
+  /// They lie in one store's objects, and are told together.
   std::vector<expected_range> ranges_;
   std::vector<stored_objects*> told_;
 };

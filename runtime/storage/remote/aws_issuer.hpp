@@ -24,7 +24,7 @@ struct aws_issuer {
   std::string source;
   /// Asks. Blocks. Throws `leat::error`.
   std::function<issued_credentials()> issue;
-  /// Of two issuers with the same one, the credentials are the same.
+  /// Two issuers with the same key issue the same credentials.
   std::string key = {};
   /// Where nobody answers, there are none.
   bool may_be_missing = false;

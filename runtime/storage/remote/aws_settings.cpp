@@ -63,18 +63,22 @@ std::map<std::string, std::string> merged_profile(const variables& variable,
   return profile;
 }
 
+/// Whether everybody on the way to an endpoint sees what is said to it.
+bool is_overheard(std::string_view endpoint) {
+  if (!endpoint.starts_with("http://"))
+    return false;
+  const auto host = endpoint.substr(7);
+  return !host.starts_with("127.") && !host.starts_with("[::1]") && host != "localhost"
+         && !host.starts_with("localhost:");
+}
+
 std::string checked_endpoint(std::string x, bool is_signed) {
   while (x.ends_with('/'))
     x.pop_back();
-  if (x.empty() || x.starts_with("https://"))
-    return x;
-  if (!x.starts_with("http://"))
+  if (!x.empty() && !x.starts_with("https://") && !x.starts_with("http://"))
     throw_error(errc::invalid_argument, s3_stage, "the endpoint " + excerpt(x),
                 "https://HOST or https://HOST:PORT");
-  const auto host = std::string_view{x}.substr(7);
-  const bool is_here = host.starts_with("127.") || host.starts_with("[::1]") || host == "localhost"
-                       || host.starts_with("localhost:");
-  if (is_signed && !is_here)
+  if (is_signed && is_overheard(x))
     throw_error(errc::invalid_argument, s3_stage,
                 "the endpoint " + excerpt(x) + ", which would show signed requests to everybody",
                 "https://, an endpoint on this machine, or no credentials");
@@ -137,7 +141,10 @@ aws_settings read_aws_settings(const variables& variable) {
     x.issuer = find_aws_issuer(variable, profile, x.region);
     x.source = "the environment and " + x.source;
   }
-  x.endpoint = checked_endpoint(std::move(x.endpoint), x.credentials.has_value());
+  const bool is_signed = x.credentials || (x.issuer && !x.issuer->may_be_missing);
+  x.endpoint = checked_endpoint(std::move(x.endpoint), is_signed);
+  if (is_overheard(x.endpoint))
+    x.issuer.reset(); // the role of a machine that happens to have one is not shown either
   for (auto& [key, value] : profile)
     wipe(value.data(), value.size());
   return x;

@@ -13,7 +13,7 @@ namespace leat {
 struct aws_credentials {
   std::string access_key;
   secret secret_key;
-  /// Of credentials that expire; otherwise empty.
+  /// For credentials that expire; otherwise empty.
   secret session_token = {};
 };
 

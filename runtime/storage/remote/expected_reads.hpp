@@ -51,7 +51,7 @@ private:
     state is = state::waiting;
     /// Shared with those who copy from them.
     std::shared_ptr<std::byte[]> bytes = {};
-    /// Of the range, once they are here: the object may end before it.
+    /// How many bytes came, once they are here: the object may end before the range.
     std::uint64_t size = 0;
     /// Bytes that have not been read yet.
     std::uint64_t left = 0;

@@ -15,7 +15,7 @@
 namespace leat {
 
 /// The bytes of an object that is not on this machine, in order: blocks are in flight before their
-/// reader comes to them, more and larger ones as it goes on. Used by one thread at a time.
+/// reader comes to them, more and larger ones the further it gets. Used by one thread at a time.
 class far_stream final : public byte_stream {
 public:
   /// Reads from `offset` to `end`, the object's size. `from` outlives it.

@@ -48,7 +48,7 @@ struct http_head {
   std::string retry_after = {};
   std::string date = {};
   std::string request_id = {};
-  /// Of S3, where it refuses or redirects a request.
+  /// Named by S3 where it refuses or redirects a request.
   std::string bucket_region = {};
   /// A header that must be unique came twice with different values, or is no number where one must
   /// be.

@@ -111,7 +111,24 @@ void begin_reads(std::vector<run_of_parts> runs, Object object, transfers& by, r
     by.begin(std::move(x), stop);
 }
 
-class remote_objects final : public stored_objects {
+/// Reads that somebody waits for, and others, begin in the same way.
+class far_objects : public stored_objects {
+public:
+  void read(std::span<const read_part> parts, read_done done,
+            const std::stop_token& stop) override {
+    begin(parts, std::move(done), stop, true);
+  }
+  void read_ahead(std::span<const read_part> parts, read_done done,
+                  const std::stop_token& stop) override {
+    begin(parts, std::move(done), stop, false);
+  }
+
+private:
+  virtual void begin(std::span<const read_part> parts, read_done done, const std::stop_token& stop,
+                     bool is_urgent) = 0;
+};
+
+class remote_objects final : public far_objects {
 public:
   remote_objects(std::vector<std::shared_ptr<remote_object>> objects, std::shared_ptr<transfers> by)
       : by_(std::move(by)), objects_(std::move(objects)), states_(objects_.size()) {}
@@ -143,15 +160,6 @@ public:
           ask(i);
     } catch (...) { // stat() asks, and says what is wrong
     }
-  }
-
-  void read(std::span<const read_part> parts, read_done done,
-            const std::stop_token& stop) override {
-    begin(parts, std::move(done), stop, true);
-  }
-  void read_ahead(std::span<const read_part> parts, read_done done,
-                  const std::stop_token& stop) override {
-    begin(parts, std::move(done), stop, false);
   }
 
 private:
@@ -195,7 +203,7 @@ private:
   }
 
   void begin(std::span<const read_part> parts, read_done done, const std::stop_token& stop,
-             bool is_urgent) {
+             bool is_urgent) override {
     auto runs = runs_of(parts);
     for (auto& x : runs)
       if (const auto pin = objects_[x.object]->pin())
@@ -215,7 +223,7 @@ private:
 };
 
 /// Objects that are known by their names and sizes alone.
-class listed_objects final : public stored_objects {
+class listed_objects final : public far_objects {
 public:
   listed_objects(std::shared_ptr<const object_names> names, std::string stage,
                  remote_object_maker make, std::shared_ptr<transfers> by)
@@ -226,18 +234,10 @@ public:
   object_version stat(std::size_t object) override {
     return {.size = names_->bytes(object), .mtime_ns = object_version::no_time};
   }
-  void read(std::span<const read_part> parts, read_done done,
-            const std::stop_token& stop) override {
-    begin(parts, std::move(done), stop, true);
-  }
-  void read_ahead(std::span<const read_part> parts, read_done done,
-                  const std::stop_token& stop) override {
-    begin(parts, std::move(done), stop, false);
-  }
 
 private:
   void begin(std::span<const read_part> parts, read_done done, const std::stop_token& stop,
-             bool is_urgent) {
+             bool is_urgent) override {
     std::map<std::size_t, std::shared_ptr<remote_object>> objects;
     auto runs = runs_of(parts);
     for (const auto& x : runs)

@@ -19,9 +19,9 @@ public:
 
   /// Where the bucket is asked for: "https://BUCKET.s3.REGION.amazonaws.com", or "ENDPOINT/BUCKET".
   std::string place(const aws_settings& at) const;
-  /// Of the object.
+  /// Asks for the object.
   std::string url(const aws_settings& at) const;
-  /// Of the bucket, with these parameters.
+  /// Asks the bucket, with these parameters.
   std::string url(const aws_settings& at, const std::string& query) const;
 
 private:

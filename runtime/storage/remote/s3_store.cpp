@@ -70,12 +70,14 @@ private:
 /// Waits for the body of the answer.
 std::string answer_of(transfers& by, std::shared_ptr<remote_object> asked) {
   std::string body;
-  std::promise<std::shared_ptr<const error>> end;
+  // Shared: the caller may be awake before the thread that wakes it is done with it.
+  const auto end = std::make_shared<std::promise<std::shared_ptr<const error>>>();
+  auto result = end->get_future();
   by.begin(
       std::make_shared<range_fetch>(std::move(asked), body, most_of_page,
-                                    [&](read_result x) { end.set_value(std::move(x.failure)); }),
+                                    [end](read_result x) { end->set_value(std::move(x.failure)); }),
       std::stop_token{});
-  if (const auto failure = end.get_future().get())
+  if (const auto failure = result.get())
     throw error(*failure);
   return body;
 }

@@ -16,7 +16,7 @@ namespace leat {
 namespace {
 
 constexpr std::size_t most_of_error = 2048;
-/// Of a body that is of no use, so much is read, so that the connection can be used again.
+/// So much of a body that is of no use is read, so that the connection can be used again.
 constexpr std::uint64_t most_drained = std::uint64_t{64} << 10;
 
 template <class Value>

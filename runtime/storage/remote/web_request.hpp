@@ -26,7 +26,7 @@ struct web_outcome {
   };
 
   kind is = kind::again;
-  /// Of use.
+  /// How many were of use.
   std::uint64_t bytes = 0;
   /// The response contradicted the request.
   bool is_wrong = false;

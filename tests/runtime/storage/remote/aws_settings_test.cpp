@@ -112,6 +112,11 @@ TEST_CASE("aws_settings: what contradicts itself is refused, and no secret is sh
          {"AWS_SECRET_ACCESS_KEY", "PLANTED"}},
         "which would show signed requests to everybody");
   CHECK(settings_of({{"AWS_ENDPOINT_URL", "http://far.example"}}).endpoint == "http://far.example");
+  CHECK_FALSE(settings_of({{"AWS_ENDPOINT_URL", "http://far.example"}}).issuer);
+  CHECK(settings_of({{"AWS_ENDPOINT_URL", "https://far.example"}}).issuer);
+  check({{"AWS_ENDPOINT_URL", "http://far.example"},
+         {"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1/role"}},
+        "which would show signed requests to everybody");
   for (const char* here : {"http://127.0.0.1:9000", "http://localhost:1", "http://[::1]:8"})
     CHECK(settings_of({{"AWS_ENDPOINT_URL", here},
                        {"AWS_ACCESS_KEY_ID", "K"},
