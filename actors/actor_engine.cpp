@@ -32,16 +32,56 @@ std::size_t rows_per_probe(const engine_parts& parts) {
   return std::max<std::size_t>(64, 2 * parts.rows);
 }
 
+/// What workers have made, to be held against what lending costs.
+made_here made_by(const worker_board& workers) {
+  made_here sum;
+  for (const auto& x : workers.sums()) {
+    sum.batches.rows += x.batch_rows;
+    sum.batches.time += x.on_batches.count();
+    sum.probes.rows += x.probe_rows;
+    sum.probes.time += x.on_probes.count();
+  }
+  return sum;
+}
+
 } // namespace
 
 actor_engine::actor_engine(actor_host& host, engine_parts parts, const loader_options& options)
     : system_(host.system()), plan_(parts.plan), crew_(parts.crew), metrics_(parts.metrics),
       stuck_after_(options.stuck_after), counts_waits_(parts.is_for_trainer),
       ahead_(*plan_->layout, parts.rows, options.prefetch),
-      slots_(plan_->layout, parts.rows, *metrics_, parts.memory) {
-  const auto config = config_for(host, parts, options);
-  actors_ = spawn_pipeline(host.system(), config,
+      slots_(plan_->layout, parts.rows, *metrics_, parts.memory), lender_(parts.lender) {
+  // The actors alone have the configuration, whose token shutdown() waits for.
+  actors_ = spawn_pipeline(host.system(), config_for(host, parts, options),
                            [to = ready_](slot_ptr slot) { to->push(std::move(slot)); });
+  if (!lender_)
+    return;
+  try {
+    begin_lending();
+  } catch (...) { // the destructor is not called, and actors refer to this
+    shutdown();
+    throw;
+  }
+}
+
+/// What the lender's threads tell actors.
+void actor_engine::begin_lending() {
+  const mutex_lock lock{mutex_};
+  lender_->begin({.completed =
+                      [batcher = actors_.batcher, dispatcher = actors_.dispatcher](bool is_batch) {
+                        const logger_release released;
+                        if (is_batch)
+                          caf::anon_send(batcher, complete_atom_v);
+                        else
+                          caf::anon_send(dispatcher, complete_atom_v);
+                      },
+                  .deal =
+                      [dispatcher = actors_.dispatcher](chunk rows) {
+                        const logger_release released;
+                        caf::anon_send(dispatcher, std::move(rows));
+                      },
+                  .made_here = [crew = crew_] { return made_by(crew->board()); },
+                  .failed = [to = ready_](error problem) { to->fail(std::move(problem)); }});
 }
 
 dispatcher_config actor_engine::config_for(actor_host& host, engine_parts& parts,
@@ -59,6 +99,8 @@ dispatcher_config actor_engine::config_for(actor_host& host, engine_parts& parts
               },
           .threads = &host.threads(),
           .alive = lives_,
+          .lender = lender_,
+          .taken = lender_ ? lender_->taken() : nullptr,
           .metrics = metrics_.get(),
           .failed = [to = ready_](error problem) { to->fail(std::move(problem)); }};
 }
@@ -184,7 +226,28 @@ steady_clock::time_point actor_engine::stuck_at() const {
          + stuck_after_;
 }
 
+/// False if it has not returned from a read in time.
+bool actor_engine::end_lending() noexcept {
+  while (!lender_->end(steady_clock::now() + grace))
+    try {
+      const auto since = lender_->reads_since();
+      const auto limit = std::chrono::nanoseconds{stuck_after_}.count();
+      const bool is_stuck = limit > 0 && since > 0 && steady_ns() - since > limit;
+      notice(std::string{"loader: "}
+             + (is_stuck ? "abandoned, with its thread, as it does not return: "
+                         : "still waiting for this to end: ")
+             + "the read of a record for a helper");
+      if (is_stuck)
+        return false;
+    } catch (...) { // no memory for the text
+    }
+  return true;
+}
+
 bool actor_engine::shutdown() noexcept {
+  // First, so that nobody writes into slots or calls actors any more.
+  if (lender_ && !has_given_up_ && !end_lending())
+    has_given_up_ = true;
   {
     mutex_lock lock{mutex_};
     if (!actors_.batcher)
@@ -208,7 +271,7 @@ bool actor_engine::shutdown() noexcept {
     }
   while (ready_->try_pop()) // slots of batches that will not be fetched
     ;
-  return true;
+  return !has_given_up_;
 }
 
 } // namespace leat

@@ -38,6 +38,8 @@ public:
 private:
   dispatcher_config config_for(actor_host& host, engine_parts& parts,
                                const loader_options& options);
+  void begin_lending();
+  bool end_lending() noexcept;
   slot_ptr next_slot();
   void send_free(slot_ptr slot);
   /// What a call throws also fails the job, which would wait for what was not told.
@@ -60,6 +62,7 @@ private:
   /// Actors may outlive the engine, if only for the moment in which they say so.
   const std::shared_ptr<finished_slots> ready_ = std::make_shared<finished_slots>();
 
+  const std::shared_ptr<row_lender> lender_;
   std::shared_ptr<gate> lives_ = std::make_shared<gate>();
   mutex mutex_;
   /// Leases return slots from any thread.

@@ -4,6 +4,7 @@
 #include "messages/fwd.hpp"
 #include "runtime/base/call_record.hpp"
 #include "runtime/base/not_copied.hpp"
+#include "runtime/lending/row_lender.hpp"
 #include "runtime/rows/batch_memory.hpp"
 #include "runtime/rows/batch_order.hpp"
 #include "runtime/rows/job_metrics.hpp"
@@ -31,6 +32,8 @@ struct engine_parts {
   tensor_memory memory;
   /// next() is called by the trainer, whose waits count.
   bool is_for_trainer = true;
+  /// Lends rows to helpers; null: all are made here. An engine begins and ends it.
+  std::shared_ptr<row_lender> lender = {};
 };
 
 /// Makes the batches of a loader that has begun, in order: with actors, or in the caller's thread.

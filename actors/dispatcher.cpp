@@ -53,6 +53,13 @@ void dispatcher_state::send_rows(const slot_ptr& slot) {
   for (std::size_t i = 0; i < chunks.size(); ++i)
     if (chunks[i].claims || !chunks[i].rows.empty())
       self_->send(workers_[i].handle, std::move(chunks[i]));
+  if (config_->lender && slot->is_claimable() && !slot->holds_turns())
+    config_->lender->opened(slot);
+}
+
+void dispatcher_state::deal_lent(const chunk& rows) {
+  for (const auto& x : workers_)
+    self_->send<caf::message_priority::high>(x.handle, rows);
 }
 
 /// Opens the slot as the next batch. False if iterators do not know it yet.
@@ -160,7 +167,7 @@ void dispatcher_state::down(const caf::down_msg& x) {
     heir = static_cast<std::size_t>(place - workers_.begin());
     *place = spawn_worker(heir, true);
   }
-  for (auto& work : in_flight_.lost(dead, workers_[heir].id))
+  for (auto& work : in_flight_.lost(dead, workers_[heir].id, config_->taken))
     self_->send(workers_[heir].handle, std::move(work));
   // It may have died before it told of its last row, and a row that was given up may be the last.
   self_->send(batcher_, complete_atom_v);
@@ -203,6 +210,7 @@ dispatcher_actor::behavior_type dispatcher(dispatcher_state::pointer self,
       [call](start_atom, const batcher_actor& x) { call(&state::start, x); },
       [call](deal_atom, const slot_ptr& x) { call(&state::deal, x); },
       [call](complete_atom) { call(&state::take_back); },
+      [call](const chunk& x) { call(&state::deal_lent, x); },
       [call](run_atom) { call(&state::wake); },
       [call](epoch_atom, std::uint64_t x) { call(&state::begin_epoch, x); },
       [call](rewind_atom, std::uint64_t x) { call(&state::rewind, x); },

@@ -7,6 +7,8 @@
 #include "actors/worker.hpp"
 #include "messages/interfaces.hpp"
 #include "runtime/base/threads/gate.hpp"
+#include "runtime/base/threads/listener.hpp"
+#include "runtime/lending/row_lender.hpp"
 #include "runtime/rows/batch_order.hpp"
 #include "runtime/rows/in_flight.hpp"
 #include "runtime/rows/job_metrics.hpp"
@@ -43,6 +45,10 @@ struct dispatcher_config {
   /// all in one.
   own_threads* threads = nullptr;
   gate_token alive;
+  /// Told of what is opened; null: all rows are made here.
+  std::shared_ptr<row_lender> lender = {};
+  /// Hears of lent rows that a worker takes in a dead one's place; may be null.
+  std::shared_ptr<listener> taken = {};
   /// Records how long the dispatcher works; may be null.
   job_metrics* metrics = nullptr;
   /// Told of what kills the dispatcher, the batcher or a worker.
@@ -63,6 +69,8 @@ public:
   void deal(const slot_ptr& slot);
   /// Takes back probes and turns that are complete.
   void take_back();
+  /// Passes rows that were lent on to all workers.
+  void deal_lent(const chunk& rows);
   void wake();
   void begin_epoch(std::uint64_t epoch);
   void rewind(std::uint64_t run);

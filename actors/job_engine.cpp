@@ -177,6 +177,8 @@ void job_engine::ask_to_end() noexcept {
 void job_engine::end() noexcept {
   saves_.end();
   plan_->cancelled->store(true);
+  for (const auto& x : plan_->samples->feeds)
+    x->wake();
   std::stop_source{plan_->stop}.request_stop();
   std::shared_ptr<batch_engine> engine;
   {

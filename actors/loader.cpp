@@ -3,6 +3,7 @@
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/job/resume.hpp"
 #include "runtime/job/starting_point.hpp"
+#include "runtime/storage/remote/web_address.hpp"
 
 #include <utility>
 
@@ -93,7 +94,10 @@ void loader::abandon_epoch() {
 
 std::optional<resume_point> loader::restore(const std::string& path,
                                             const restore_options& options) {
-  return running([&](loader_seat& x) { return x.restore(path, options); });
+  return running([&](loader_seat& x) {
+    check_is_path(path, "restore");
+    return x.restore(path, options);
+  });
 }
 
 resume_point loader::restore_parts(const std::vector<std::string>& parts,
@@ -153,6 +157,7 @@ void loader::skip_first_batches(std::uint64_t n) {
 
 void loader::save(const std::string& directory, const batch& after) {
   running([&](loader_seat& x) {
+    check_is_path(directory, "save");
     check_has_batch("save", after.after_ != nullptr);
     x.check_lent("save", *after.after_, *after.desk_);
     x.save(directory, *after.after_);
@@ -160,7 +165,10 @@ void loader::save(const std::string& directory, const batch& after) {
 }
 
 void loader::save(const std::string& directory) {
-  running([&](loader_seat& x) { x.save(directory, x.job().job().at); });
+  running([&](loader_seat& x) {
+    check_is_path(directory, "save");
+    x.save(directory, x.job().job().at);
+  });
 }
 
 void loader::wait_saved() {
@@ -204,7 +212,7 @@ void loader::interrupt() {
 }
 
 loader_stats loader::stats() const {
-  return here([](loader_seat& x) { return x.current().stats(); });
+  return here([](loader_seat& x) { return x.stats(); });
 }
 
 hash128 loader::data_digest() const {

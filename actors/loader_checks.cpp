@@ -1,16 +1,21 @@
 #include "actors/loader_checks.hpp"
 
 #include "actors/device/device_engine.hpp"
+#include "actors/make_lender.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/threads/fork_check.hpp"
 #include "runtime/device/cuda/cuda_device.hpp"
 #include "runtime/device/device_name.hpp"
+#include "runtime/network/address.hpp"
 
 #include <leat/pipeline_facts.hpp>
 #include <leat/testing.hpp>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
+#include <string_view>
 
 namespace leat {
 
@@ -48,6 +53,31 @@ void check_device(const loader_options& x) {
   check_cuda_driver();
 }
 
+void check_lending(const loader_options& x) {
+  constexpr std::array<std::string_view, 4> known{"auto", "items", "records", "none"};
+  if (x.helpers && std::find(known.begin(), known.end(), x.helpers->lend) == known.end())
+    refuse("helpers.lend", '"' + x.helpers->lend + '"',
+           "\"auto\", \"items\", \"records\" or \"none\"");
+}
+
+void check_helpers(const loader_options& x) {
+  check_lending(x);
+  if (!x.feeds_at.empty() && x.feeds_at != any_place)
+    (void)parse_address(x.feeds_at, "loader.feeds_at", port_rule::any);
+  if (x.workers_at.empty())
+    return;
+  if (x.workers_at != any_place)
+    (void)parse_address(x.workers_at, "loader.workers_at", port_rule::any);
+  if (x.workers == 0)
+    refuse("workers_at", "helpers, and 0 workers",
+           "at least one worker: a job never depends on helpers");
+  if (x.dispatch != dispatch_policy::on_demand)
+    refuse("workers_at", "helpers, and rows that each have their worker", "on_demand");
+  if (x.decoder == "nvjpeg")
+    refuse("workers_at", "helpers, and nvJPEG's pixels, which only a GPU makes",
+           "another decoder: a row is the same wherever it is made");
+}
+
 } // namespace
 
 void check_options(const loader_options& x) {
@@ -73,6 +103,7 @@ void check_options(const loader_options& x) {
   check_range("loader.leases", x.leases, 1, max_leases);
   if (x.workers == 0 && x.fault && !x.fault->deaths.empty())
     refuse("fault.deaths", "a death, and 0 workers", "at least one worker");
+  check_helpers(x);
   check_device(x);
 }
 

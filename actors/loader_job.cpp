@@ -2,10 +2,12 @@
 
 #include "actors/loader_checks.hpp"
 #include "actors/loader_statistics.hpp"
+#include "actors/make_lender.hpp"
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/threads/patience.hpp"
 #include "runtime/order/lane_limit.hpp"
 #include "runtime/pipeline/pipeline_facts.hpp"
+#include "runtime/rows/expecting_order.hpp"
 #include "runtime/rows/inline_order.hpp"
 
 #include <leat/notice.hpp>
@@ -35,11 +37,14 @@ loader_options checked(loader_options x) {
 } // namespace
 
 loader_job::loader_job(const pipeline& data, loader_options options, const loader_mark& loader)
-    : loader_(loader), options_(checked(std::move(options))), engine_(options_) {
+    : data_(data), loader_(loader), options_(checked(std::move(options))), engine_(options_) {
   const patience waits{options_.while_waiting};
   auto plan = plan_without_layout(data);
   const doing told{std::make_shared<worker_record>(), calls_};
   engine_.caller().look_at(std::make_shared<const job_plan>(plan), told);
+  // A rank of an elastic job does not know yet which one it is.
+  if (plan.shape.is_indexed && !(options_.cluster && options_.cluster->is_elastic()))
+    expect_first_rows(plan, options_.rank, options_.world_size);
   plan.layout = learn_layout(plan, told);
   const auto limit = lane_limit(data.root());
   check_options(options_, plan, limit);
@@ -167,20 +172,28 @@ void loader_job::start() {
     auto order =
         std::make_unique<job_order>(job_, run_, place_, options_.workers > 0 ? nullptr : calls_,
                                     ends_->is_needed() ? peers_ : nullptr);
+    const auto [lender, address] = make_lender(data_, job_, options_);
+    {
+      const mutex_lock lock{lender_mutex_};
+      lender_ = lender;
+      workers_at_ = address;
+    }
     engine_.begin({job_.plan,
                    std::move(order),
                    job_.rows_per_batch(),
                    engine_.crew(),
                    engine_.metrics(),
                    calls_,
-                   {options_.batch_memory, {}}},
+                   {options_.batch_memory, {}},
+                   true,
+                   lender},
                   options_);
     desk_ = std::make_shared<lease_desk>(engine_.get(), job_, engine_.metrics(), loader_);
   } catch (...) {
     const auto problem = error_in_flight(errc::io, {.stage = "loader"});
     engine_.check_runtime();
     if (problem.code() == errc::interrupted && !engine_.get())
-      throw error(problem); // the fields are learned at the next call
+      throw; // as patience_ended, where it is that; the fields are learned at the next call
     fail(problem);
   }
 }
@@ -334,7 +347,17 @@ loader_stats loader_job::stats() const {
   const auto seen = metrics.mixes();
   stats.mixes =
       mixes_of(job_.facts.root, seen.given, options_.world_size == 1, seen.step, seen.changes);
+  const mutex_lock lock{lender_mutex_};
+  if (lender_)
+    stats.helped = stats_of(*lender_);
   return stats;
+}
+
+maker_note loader_job::makers() const {
+  const mutex_lock lock{lender_mutex_};
+  return {.workers_at = workers_at_,
+          .workers = engine_.metrics()->workers.get(),
+          .helper_cores = lender_ ? stats_of(*lender_).cores : 0};
 }
 
 void loader_job::count_up() {

@@ -4,6 +4,7 @@
 #include "actors/lease_desk.hpp"
 #include "runtime/base/call_record.hpp"
 #include "runtime/base/threads/fork_check.hpp"
+#include "runtime/cluster/member.hpp"
 #include "runtime/job/epoch_end_agreement.hpp"
 #include "runtime/job/job_order.hpp"
 #include "runtime/job/job_peers.hpp"
@@ -57,6 +58,8 @@ public:
   void rewind();
   void resize_workers(std::size_t workers);
 
+  /// Who makes its rows now.
+  maker_note makers() const;
   /// The encoded snapshot "resume from here".
   std::string encoded() const;
   void save(const std::string& directory, snapshot part);
@@ -82,6 +85,7 @@ private:
   [[noreturn]] void fail(const error& problem);
 
   fork_hazard alive_;
+  const pipeline data_;
   const loader_mark loader_;
   loader_options options_;
   job_engine engine_;
@@ -90,6 +94,11 @@ private:
   rank_job job_;
   std::shared_ptr<restart_place> place_ = std::make_shared<restart_place>();
   std::shared_ptr<job_peers> peers_;
+  /// For stats(): null without helpers.
+  mutable mutex lender_mutex_;
+  std::shared_ptr<row_lender> lender_ LEAT_GUARDED_BY(lender_mutex_);
+  /// Where helpers join.
+  std::string workers_at_ LEAT_GUARDED_BY(lender_mutex_);
   std::optional<epoch_end_agreement> ends_;
   /// The next batch, which waits for other ranks; null: none.
   slot_ptr waiting_;

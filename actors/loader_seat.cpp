@@ -5,11 +5,15 @@
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/job/resume.hpp"
 
+#include <leat/pipeline_facts.hpp>
+
 #include <utility>
 
 namespace leat {
 
-std::unique_ptr<loader_seat> make_seat(const pipeline& data, loader_options options) {
+std::unique_ptr<loader_seat> make_seat(const pipeline& given, loader_options options) {
+  // Nothing else needs these, which may be secret.
+  const auto data = with_remote(given, std::exchange(options.remote, {}));
   std::unique_ptr<loader_seat> made;
   if (options.cluster)
     made = std::make_unique<shared_seat>(data, std::move(options));
@@ -17,6 +21,17 @@ std::unique_ptr<loader_seat> make_seat(const pipeline& data, loader_options opti
     made = std::make_unique<loader_seat>(data, std::move(options));
   made->begin();
   return made;
+}
+
+void loader_seat::begin() {
+  feeds_.listen(options_, nullptr);
+  current_.make(options_);
+}
+
+lease loader_seat::next() {
+  auto found = job().next();
+  feeds_.finish(!found);
+  return found;
 }
 
 void loader_seat::check_alone(const char* stage) const {
@@ -40,6 +55,12 @@ void loader_seat::set_weights(const std::vector<double>& weights,
     refuse_argument("set_weights", "a loader of a cluster that has begun",
                     "a call on all ranks before the first next()");
   current_.set_weights({from.value_or(job.job().at.global_step), weights});
+}
+
+loader_stats loader_seat::stats() const {
+  auto found = current_.stats();
+  found.feeds = feeds_.stats();
+  return found;
 }
 
 std::optional<attempt_start> loader_seat::attempt() const {

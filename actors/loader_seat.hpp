@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/current_job.hpp"
+#include "actors/make_feeds.hpp"
 #include "runtime/base/log_lines.hpp"
 
 #include <leat/loader.hpp>
@@ -32,7 +33,7 @@ struct seat_facts {
 class loader_seat {
 public:
   loader_seat(const pipeline& data, loader_options options)
-      : options_(std::move(options)), current_(data) {}
+      : options_(std::move(options)), feeds_(data, options_), current_(feeds_.data()) {}
   virtual ~loader_seat() = default;
   loader_seat(const loader_seat&) = delete;
   loader_seat& operator=(const loader_seat&) = delete;
@@ -51,13 +52,15 @@ public:
   std::optional<attempt_start> attempt() const;
 
   /// The first call: opens the data.
-  virtual void begin() { current_.make(options_); }
+  virtual void begin();
   virtual void join() {}
   virtual std::optional<resume_point> restore(const std::string& path,
                                               const restore_options& options);
   virtual void resume_at(std::uint64_t global_step);
   virtual seat_facts facts() const noexcept { return {}; }
-  virtual lease next() { return job().next(); }
+  /// Any thread.
+  loader_stats stats() const;
+  virtual lease next();
   virtual void save(const std::string& directory, const job_progress& at);
   virtual void wait_saved() { job().wait_saved(); }
   virtual void finish() { wait_saved(); }
@@ -65,6 +68,8 @@ public:
 protected:
   /// Rank and world size are those of the seat.
   loader_options options_;
+  /// Outlives what reads them.
+  loader_feeds feeds_;
   current_job current_;
 };
 

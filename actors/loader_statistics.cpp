@@ -1,7 +1,10 @@
 #include "actors/loader_statistics.hpp"
 
+#include "runtime/base/metrics.hpp"
 #include "runtime/image/late_image.hpp"
 #include "runtime/rows/device/device_decoding.hpp"
+#include "runtime/storage/remote/transfer_counts.hpp"
+#include "runtime/storage/remote/transfer_pool.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -44,6 +47,26 @@ std::optional<decoder_stats> stats_of(const device_decoding* x) {
   return result;
 }
 
+std::optional<remote_stats> stats_of(transfer_counts& x) {
+  if (x.requests == 0)
+    return std::nullopt;
+  const auto now = steady_ns();
+  return remote_stats{.bytes_received = x.bytes,
+                      .requests = x.requests,
+                      .in_flight = x.in_flight,
+                      .retries = x.retries,
+                      .hedges = x.hedges,
+                      .hedges_won = x.hedges_won,
+                      .throttled = x.throttled,
+                      .cache_hits = process_transfers().cached().hits,
+                      .waited = x.waiting.until(now),
+                      .budget_waits = x.budget_waits,
+                      .without_budget = x.without_budget.until(now),
+                      .queued = x.queued.until(now),
+                      .requesting = nanoseconds{x.requesting.load()},
+                      .answering = nanoseconds{x.answering.load()}};
+}
+
 } // namespace
 
 loader_stats stats_of(const job_metrics& metrics, const worker_crew& crew,
@@ -75,6 +98,7 @@ loader_stats stats_of(const job_metrics& metrics, const worker_crew& crew,
     result.device = {metrics.device.bytes.get(), metrics.device.batches.get(),
                      metrics.device.waits.get(), metrics.device.pinned.get() != 0,
                      stats_of(crew.device())};
+  result.remote = stats_of(process_counts());
   for (std::size_t i = 0; i < num_causes; ++i)
     result.bad[i] = metrics.bad[i].get();
   result.workers_now = metrics.workers.get();

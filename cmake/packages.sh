@@ -22,7 +22,7 @@ is_debian_12() {
 }
 
 if [[ ${1:-} == ci ]]; then
-  packages+=(git ccache sentencepiece)
+  packages+=(git ccache sentencepiece redis-server nats-server)
   if is_debian_12; then
     packages+=(clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev)
   else

@@ -8,6 +8,7 @@
 namespace leat {
 
 class batch_slot;
+class listener;
 
 /// Rows of one slot for one worker. Sent between actors of one process only: it borrows the slot.
 struct chunk {
@@ -24,6 +25,11 @@ struct chunk {
   bool is_batch = true;
   /// The rows are turns of lanes, which are taken one by one.
   bool turns = false;
+  /// Other processes have the rows dealt by name, and are late with them: several workers get the
+  /// same ones, and each makes those that nobody else has taken.
+  bool are_lent = false;
+  /// With such rows: hears of each that a worker takes. May be null.
+  std::shared_ptr<listener> taken = {};
 };
 
 } // namespace leat

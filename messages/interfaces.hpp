@@ -40,6 +40,8 @@ using dispatcher_actor = caf::typed_actor<
     caf::reacts_to<deal_atom, slot_ptr>,
     // A probe is complete, or lanes have had their turns.
     caf::reacts_to<complete_atom>,
+    // Rows that helpers are late with, or have lost: all workers get them, before other work.
+    caf::reacts_to<chunk>,
     // A record of a source that exists once has arrived.
     caf::reacts_to<run_atom>,
     // Work left over from epochs before this one is not needed.

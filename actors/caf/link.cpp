@@ -191,7 +191,7 @@ private:
 
   void count_unheard(traffic x) {
     unheard_ += x;
-    const auto most = peer_->role == link_role::observer ? most_unheard_questions : most_unheard;
+    const auto most = peer_->role == link_role::rank ? most_unheard : most_unheard_questions;
     if (unheard_.messages > most || unheard_.bytes > most_unheard_bytes)
       break_link("more words than the coordinator can hear", "a peer that waits for answers");
   }

@@ -82,12 +82,14 @@ void introduce_all(coordinator_ptr self) {
   auto& state = self->state;
   if (!state.value)
     state.value = std::make_unique<coordinator>(
-        coordinator_settings{.job = state.config.job, .times = state.config.times},
+        coordinator_settings{
+            .job = state.config.job, .times = state.config.times, .keep = state.config.keep},
         std::string{state.config.token.reveal()}, state.config.life, *state.config.memory,
         state.config.newest_set, state.config.now());
-  for (auto& [address, x] : state.connections) {
-    if (x.is_known)
-      continue;
+  while (!state.unheard.empty()) {
+    const auto address = *state.unheard.begin();
+    state.unheard.erase(state.unheard.begin());
+    auto& x = state.connections.at(address);
     x.is_known = true;
     state.value->on_hello(x.number, std::exchange(x.hello, {}), state.config.now());
   }
@@ -109,6 +111,7 @@ void hear_hello(coordinator_ptr self, const cluster_hello& x) {
   }
   from.hello = x;
   from.is_known = false; // the value decides whether this is a repetition
+  state.unheard.insert(address);
   introduce_all(self);
 }
 
@@ -163,6 +166,7 @@ void forget(coordinator_ptr self, const caf::actor_addr& who) {
   if (state.value)
     state.value->on_closed(found->second.number);
   state.addresses.erase(found->second.number);
+  state.unheard.erase(who);
   state.connections.erase(found);
 }
 

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace leat {
@@ -38,6 +39,8 @@ struct coordinator_config {
   /// The job's id, if it was named.
   std::string job = {};
   cluster_times times = {};
+  /// Stored sets that stay: ranks hear how many, and `make_store` knows it.
+  std::uint64_t keep = 3;
   coordinator::find_newest_set newest_set;
   /// Makes the actor that writes the sets, and answers the coordinator.
   std::function<set_store_actor(const coordinator_actor&)> make_store = {};
@@ -66,6 +69,8 @@ struct coordinator_shell_state {
   };
   std::map<caf::actor_addr, connection> connections;
   std::map<source_id, caf::actor_addr> addresses;
+  /// Connections whose hello the value has not heard.
+  std::set<caf::actor_addr> unheard;
   source_id next = 1;
   /// The last problem that was reported: each is reported once.
   std::string problem;

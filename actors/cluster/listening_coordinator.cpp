@@ -69,7 +69,8 @@ listening_coordinator::listening_coordinator(network_system& on, const listening
       .port = config.place.told.port,
       .certificates = config.certificates,
       .is_insecure = true, // whoever chose the place has asked for that
-      .rules = {.roles = {link_role::rank, link_role::observer}, .token = secret{config.token}},
+      .rules = {.roles = {link_role::rank, link_role::observer, link_role::worker, link_role::feed},
+                .token = secret{config.token}},
       .log = config.log};
   guard_ = std::make_shared<port_guard>(std::move(own));
   address_.port = guard_->port();
@@ -115,6 +116,7 @@ void listening_coordinator::begin(const listening_config& config) {
                                .token = secret{config.token},
                                .job = config.job,
                                .times = config.times,
+                               .keep = config.keep,
                                .newest_set = newest_set_in,
                                .make_store = make_store,
                                .log = config.log,

@@ -38,6 +38,7 @@ void say(member_ptr self) {
   auto& state = self->state;
   if (!state.coordinator)
     return;
+  state.config.place->note_feeds();
   auto [beat, piece] = state.config.place->hear([](member& x, member::time now) {
     auto due = x.take_beat(now);
     return std::pair{std::move(due), x.take_piece()};

@@ -156,6 +156,13 @@ void membership::move_on(const trainer_note& x) {
   });
 }
 
+void membership::made_by(const maker_note& x) {
+  if (x == makers_)
+    return;
+  makers_ = x;
+  state([&](member& to) { to.made_by(x); });
+}
+
 void membership::state(std::uint64_t epoch, const epoch_horizon& x) {
   state_in_seat([&](member& to) { to.state(epoch, x); });
 }

@@ -44,6 +44,7 @@ public:
   void check();
   /// Notes how far the trainer is, and says so at once where others wait for it.
   void move_on(const trainer_note& x);
+  void made_by(const maker_note& x);
   /// Waits until `is_so`, or until the seat is lost.
   template <class IsSo>
   void wait(IsSo is_so) {
@@ -79,6 +80,7 @@ private:
   /// At this version, steps of the job before `next_news_` need not be said before the next beat.
   std::uint64_t moves_on_ = 0;
   std::uint64_t next_news_ = 0;
+  maker_note makers_;
   struct permit {
     std::uint64_t version = 0;
     time until{0};

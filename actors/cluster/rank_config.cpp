@@ -151,6 +151,7 @@ cluster cluster_from(const cluster_settings& said) {
     x.job = said.job->value;
   x.certificates = said.certificates;
   x.insecure = said.is_insecure;
+  x.workers_at = said.workers_at;
   return x;
 }
 
@@ -201,6 +202,10 @@ void set_ranks(loader_options& x) {
                       "(LEAT_CLUSTER_INSECURE=1), if the network is private: nothing is encrypted; "
                       "or an address of loopback");
   }
+  if (x.workers_at.empty())
+    x.workers_at = of.workers_at;
+  if (!x.workers_at.empty() && !x.helpers)
+    x.helpers = {of.certificates, of.token, of.insecure};
   if (of.is_elastic()) {
     if (of.least_ranks == 0 || of.least_ranks > of.most_ranks)
       refuse_argument("cluster.least_ranks",

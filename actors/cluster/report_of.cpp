@@ -42,6 +42,21 @@ rank_state state_of(const rank_status& x, cluster_phase phase) {
   return x.global_step ? rank_state::running : rank_state::loading;
 }
 
+feed_report report_of(const feed_progress& x) {
+  return {.name = x.name,
+          .at = x.at,
+          .has_journal = x.has_journal,
+          .records_read = x.records_read,
+          .reached = x.reached,
+          .needed_from = x.needed_from,
+          .records_received = x.records_received,
+          .bytes_received = x.bytes_received,
+          .waited = std::chrono::nanoseconds{static_cast<std::int64_t>(x.waited_ns)},
+          .records_per_second = x.records_per_second,
+          .bytes_per_second = x.bytes_per_second,
+          .waiting_permille = x.hunger};
+}
+
 rank_report report_of(const rank_status& x, cluster_phase phase,
                       const std::optional<std::uint64_t>& furthest) {
   rank_report to{.rank = x.rank,
@@ -54,7 +69,13 @@ rank_report report_of(const rank_status& x, cluster_phase phase,
                  .has_come_back = x.has_come_back,
                  .waiting_permille = x.hunger,
                  .rows_per_second = x.rows_per_second,
+                 .workers_at = x.workers_at,
+                 .workers = x.workers,
+                 .helper_cores = x.helper_cores,
+                 .feeds_at = x.feeds_at,
                  .failure = x.failure};
+  for (const auto& feed : x.fed)
+    to.feeds.push_back(report_of(feed));
   if (x.global_step)
     to.lag = *furthest - *x.global_step;
   return to;

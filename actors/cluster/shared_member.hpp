@@ -10,6 +10,7 @@
 #include <functional>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace leat {
 
@@ -29,6 +30,18 @@ public:
   void set_speaker(std::function<void()> wake) {
     const mutex_lock lock{mutex_};
     speaker_ = std::move(wake);
+  }
+  /// `look` says what feeds have given the rank: it is called in the actor's thread, and must not
+  /// block; empty: there are none.
+  void set_feeds(std::function<std::vector<feed_progress>()> look) {
+    const mutex_lock lock{mutex_};
+    look_at_feeds_ = std::move(look);
+  }
+  /// For the actor, before it says something.
+  void note_feeds() {
+    const mutex_lock lock{mutex_};
+    if (look_at_feeds_)
+      value_.fed_by(look_at_feeds_());
   }
   /// For the actor: changes what is known, and wakes whoever waits for it.
   template <class Call>
@@ -98,6 +111,7 @@ private:
   condition_variable changed_;
   member value_ LEAT_GUARDED_BY(mutex_);
   std::function<void()> speaker_ LEAT_GUARDED_BY(mutex_);
+  std::function<std::vector<feed_progress>()> look_at_feeds_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

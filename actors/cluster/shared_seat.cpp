@@ -36,6 +36,14 @@ void wait_for_lease(membership& x) {
   x.wait([](const member& of, member::time now) { return of.has_lease(now); });
 }
 
+/// Who makes the rows of a job, and where it meets feeds.
+maker_note makers_of(const loader_job& job, const loader_feeds& feeds) {
+  auto makers = job.makers();
+  makers.feeds_at = feeds.address();
+  makers.serves = feeds.serves();
+  return makers;
+}
+
 std::string reason_of(membership& x) {
   return x.look(&member::reason);
 }
@@ -144,11 +152,16 @@ void shared_seat::stand_at(const cluster_seat& seat) {
       leat::resume_at(x, sets_, *seat.start, seat.start_is_of_term, restore_options_.allow);
       return true;
     });
+  feeds_.listen(options_, rank_->place()); // once it is known which records it resumes with
+  feeds_.serve(options_, rank_->place());
+  place.set_feeds(feeds_.progress());
+  place.made_by(makers_of(job, feeds_));
   const auto at = job.job().position();
   place.state_in_seat([&](member& x) { x.begin({at.epoch, at.step}, at.global_step); });
   must_resume_ = seat.has_come_back;
   has_resumed_ = false;
   has_ended_ = false;
+  feeds_.finish(false);
   where_ = where::seated;
   const auto why = reason_of(place);
   notice("cluster: term " + std::to_string(place.term()) + ": rank " + std::to_string(seat.rank)
@@ -298,15 +311,17 @@ lease shared_seat::next_in_seat() {
                  .global_step = mine.at.global_step,
                  .rows = counts.samples.get(),
                  .waited = counts.waits.sum()});
+  place.made_by(makers_of(job, feeds_));
   if (mine.records->has_feeds())
     if (const auto newest = place.look(&member::stored))
-      mine.records->heard_stored(sets_, *newest, options_.keep);
+      mine.records->heard_stored(sets_, *newest, place.look(&member::keep));
   auto batch = job.next();
   if (batch) {
     held_.emplace_back(batch.batch_.after_);
   } else if (!has_ended_) {
     wait_for_lease(place); // the end, like a batch, is handed over only with a lease
     has_ended_ = true;
+    feeds_.finish(true);
   }
   return batch;
 }

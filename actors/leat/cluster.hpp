@@ -60,6 +60,11 @@ struct LEAT_API cluster {
   /// For `alone`: batches that a rank may be ahead of the last one.
   std::uint64_t run_ahead = 1000;
 
+  /// As `loader_options::workers_at`, for a loader that says nothing else: helpers that join the
+  /// coordinator are told of it. Who may help is who may be a rank, with a certificate for the role
+  /// worker.
+  std::string workers_at = {};
+
   /// Time between two signs of life, 10 ms to 60 s. A rank that is silent for 10 of them is lost
   /// (3 if its connection was closed), and without an answer for 30 of them a rank hands over no
   /// batch. The same for all processes.
@@ -73,8 +78,9 @@ struct LEAT_API cluster {
   /// What the environment says: rank and world size from torchrun, Open MPI or Slurm, the
   /// coordinator from LEAT_CLUSTER_ADDRESS ("host:port"; otherwise MASTER_ADDR or Slurm's first
   /// node, with a port of leat's own), LEAT_CLUSTER_STATE, LEAT_CLUSTER_TOKEN, LEAT_CLUSTER_JOB,
-  /// LEAT_CLUSTER_CERTS and LEAT_CLUSTER_INSECURE ("1"). Throws `errc::invalid_argument` for what
-  /// is missing, contradicts something else or cannot be read. What is set here afterwards wins.
+  /// LEAT_CLUSTER_CERTS, LEAT_CLUSTER_INSECURE ("1") and LEAT_WORKERS_AT. Throws
+  /// `errc::invalid_argument` for what is missing, contradicts something else or cannot be read.
+  /// What is set here afterwards wins.
   static cluster from_env();
 
   /// leat's own variables alone (LEAT_CLUSTER_...), for a program that knows its rank and world

@@ -43,6 +43,35 @@ enum class rank_state : std::uint8_t {
 LEAT_API std::string_view to_string(cluster_phase x) noexcept;
 LEAT_API std::string_view to_string(rank_state x) noexcept;
 
+/// What a rank has had of a feed that it reads (`feed(name)`).
+struct feed_report {
+  std::string name = {};
+  /// "host:port" of the process that serves it, as the rank sees it; empty: nobody does.
+  std::string at = {};
+  bool has_journal = false;
+  /// Records that its source has given, since it first began.
+  std::uint64_t records_read = 0;
+  /// The rank's iterators have come to the records before this number.
+  std::uint64_t reached = 0;
+  /// The oldest record that the rank may still ask for, here or after a restore.
+  std::uint64_t needed_from = 0;
+  /// What came to the rank since its loader began.
+  std::uint64_t records_received = 0;
+  std::uint64_t bytes_received = 0;
+  /// How long it waited for the source, and for records on their way.
+  std::chrono::nanoseconds waited{0};
+  // Over the last second or so:
+  std::uint64_t records_per_second = 0;
+  std::uint64_t bytes_per_second = 0;
+  /// Share of the time in which the rank waited for the source, or for records on their way, in
+  /// thousandths.
+  std::uint64_t waiting_permille = 0;
+
+  /// Records that the source has given, and the rank has not come to.
+  std::uint64_t lag() const noexcept { return records_read > reached ? records_read - reached : 0; }
+  friend bool operator==(const feed_report&, const feed_report&) = default;
+};
+
 /// A rank of the newest term.
 struct rank_report {
   std::uint64_t rank = 0;
@@ -63,6 +92,14 @@ struct rank_report {
   /// Share of its time in which the trainer waited for data, in thousandths.
   std::uint64_t waiting_permille = 0;
   std::uint64_t rows_per_second = 0;
+  /// "host:port" where helpers join to make its rows; empty: nowhere.
+  std::string workers_at = {};
+  /// Threads that make its rows: its own, and those of helpers that are there.
+  std::uint64_t workers = 0;
+  std::uint64_t helper_cores = 0;
+  /// "host:port" where feeds connect; empty: nowhere.
+  std::string feeds_at = {};
+  std::vector<feed_report> feeds = {};
   /// What has failed in it; empty: nothing.
   std::string failure = {};
 

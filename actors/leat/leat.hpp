@@ -12,10 +12,12 @@
 #include <leat/functions.hpp>
 #include <leat/graph.hpp>
 #include <leat/hash128.hpp>
+#include <leat/helpers.hpp>
 #include <leat/image.hpp>
 #include <leat/image_decoder.hpp>
 #include <leat/job_coordinator.hpp>
 #include <leat/loader.hpp>
+#include <leat/loader_stats.hpp>
 #include <leat/once.hpp>
 #include <leat/order.hpp>
 #include <leat/own_loader.hpp>
@@ -23,11 +25,14 @@
 #include <leat/patience.hpp>
 #include <leat/pipeline.hpp>
 #include <leat/pipeline_facts.hpp>
+#include <leat/remote_options.hpp>
 #include <leat/row_index.hpp>
+#include <leat/run_feed.hpp>
 #include <leat/run_log.hpp>
 #include <leat/run_worker.hpp>
 #include <leat/runtime.hpp>
 #include <leat/sample.hpp>
+#include <leat/secret.hpp>
 #include <leat/snapshot.hpp>
 #include <leat/source.hpp>
 #include <leat/sources.hpp>
@@ -35,4 +40,5 @@
 #include <leat/streams.hpp>
 #include <leat/tables.hpp>
 #include <leat/tensor.hpp>
+#include <leat/tokenize.hpp>
 #include <leat/trace.hpp>

@@ -4,9 +4,11 @@
 #include <leat/cluster.hpp>
 #include <leat/dispatch_policy.hpp>
 #include <leat/epoch_agreement.hpp>
-#include <leat/mix_counts.hpp>
+#include <leat/helpers.hpp>
+#include <leat/loader_stats.hpp>
 #include <leat/patience.hpp>
 #include <leat/pipeline.hpp>
+#include <leat/remote_options.hpp>
 #include <leat/resume_point.hpp>
 #include <leat/runtime.hpp>
 #include <leat/trace.hpp>
@@ -84,6 +86,22 @@ struct loader_options {
   /// The other ranks of the job, on this machine or others, with which this process agrees on all
   /// that loaders must agree on; `agree` is not needed then. Empty: ranks do not know one another.
   std::optional<leat::cluster> cluster = {};
+  /// Where helpers connect, which make rows for this rank as long as they are there: "host:port",
+  /// port 0: the system chooses one, which a notice names; ":0": at loopback, or at the first
+  /// address that other machines can use, if `helpers` lets them. They are started with
+  /// `leat worker --join`, or by `run_worker`, at any time and in any number, and may vanish at any
+  /// time: the batches are the same. For `dispatch_policy::on_demand`, at least one worker, and
+  /// decoders other than "nvjpeg". Empty: no helpers.
+  std::string workers_at = {};
+  /// Who may, and what travels to them; empty: any process of this machine, or in a cluster those
+  /// that know its token. Who may be a feed, too, with certificates for the role feed.
+  std::optional<helper_access> helpers = {};
+  /// Where the pipeline's feeds connect (`feed`): as `workers_at`. They are started with `leat feed
+  /// --join`, or by `run_feed`, before or after the loader. Empty: in a cluster ":0", or
+  /// loopback if the coordinator's address is that, and feeds find it by the coordinator; else
+  /// nowhere. In a job of several processes rank 0 connects there,
+  /// too, if the pipeline has `standard_input` or `once`.
+  std::string feeds_at = {};
   /// A timeline in which the loader is shown; empty: none, at no cost.
   std::shared_ptr<leat::trace> trace = {};
   /// Where the memory of batches comes from, for example pinned memory. It is asked for each dense
@@ -105,6 +123,9 @@ struct loader_options {
   /// why it cannot; pixels are others, and no snapshot or digest tells. What was decoded on a
   /// device is not on the host: see batch::device_field().
   std::string decoder = "auto";
+  /// How servers are asked for data, by all sources and `read_files` that have no such options of
+  /// their own: those of a pipeline that was read from text.
+  remote_options remote = {};
   /// What the loader runs in. Empty: the process's own, which the first loader begins.
   std::shared_ptr<leat::runtime> runtime = {};
   /// For drills: see <leat/testing.hpp>. Empty: none.
@@ -116,127 +137,6 @@ struct restore_options {
   std::vector<std::string> allow = {};
   /// Takes an older complete set if the newest has a torn file.
   bool allow_older = false;
-};
-
-struct worker_stats {
-  std::size_t worker = 0;
-  /// Rows dealt to it by name (round_robin, by_lane) or claimed by it (on_demand).
-  std::uint64_t rows_dealt = 0;
-  std::uint64_t rows_done = 0;
-  /// Time in reading, decoding and user functions.
-  std::chrono::nanoseconds busy{0};
-  std::uint64_t bytes_read = 0;
-};
-
-/// Where the time of making rows goes.
-struct stage_stats {
-  enum class kind : std::uint8_t {
-    /// A source: finding and reading a record.
-    reading,
-    /// A map of leat's that makes images: decoding, cropping, resizing.
-    decoding,
-    /// Any other function of the pipeline.
-    function,
-    /// Outside the stages: rows are written to the batch and hashed.
-    writing,
-  };
-  /// As the pipeline names it: "map tokenize".
-  std::string name;
-  kind what = kind::function;
-  /// Sum over all workers. Measured in every row that takes long; for short rows in some, which
-  /// stand for the others.
-  std::chrono::nanoseconds time{0};
-};
-
-/// How long something took, in the cases that were counted.
-struct duration_stats {
-  std::uint64_t count = 0;
-  std::chrono::nanoseconds sum{0};
-  /// Times that half of them, and 99 of 100, do not exceed, rounded up to a power of 2 of
-  /// nanoseconds.
-  std::chrono::nanoseconds median{0};
-  std::chrono::nanoseconds worst_percent{0};
-};
-
-/// Where the batches' memory is.
-struct slot_stats {
-  std::uint64_t free = 0;
-  /// Workers make its rows, or it waits for them.
-  std::uint64_t making = 0;
-  /// Finished, waiting for next().
-  std::uint64_t ready = 0;
-  /// Held by the caller.
-  std::uint64_t leased = 0;
-};
-
-/// What the samples that `pack` made consist of. Samples that workers make again, or ahead and that
-/// are never handed over, count like all others.
-struct pack_stats {
-  std::uint64_t elements = 0;
-  /// How many of them fill samples up.
-  std::uint64_t padding = 0;
-};
-
-/// How images were decoded on the loader's device.
-struct decoder_stats {
-  /// As loader_options::decoder names it: "device" or "nvjpeg".
-  std::string by = "device";
-  /// Images, in so many groups, of which so many bytes were copied there.
-  std::uint64_t images = 0;
-  std::uint64_t groups = 0;
-  std::uint64_t bytes = 0;
-  /// What workers did for that: before the device began, and waiting for it.
-  std::chrono::nanoseconds prepared{0};
-  std::chrono::nanoseconds waited{0};
-  /// Images that the processors made: why, and how many.
-  std::vector<std::pair<std::string, std::uint64_t>> on_cpu = {};
-};
-
-/// What was copied to the loader's device.
-struct device_stats {
-  std::uint64_t bytes = 0;
-  std::uint64_t batches = 0;
-  /// Batches that were handed over before their copies were done: the trainer's streams waited.
-  std::uint64_t waits = 0;
-  /// Batches are copied from pinned memory.
-  bool is_pinned = false;
-  /// Empty where no image is decoded there.
-  std::optional<decoder_stats> decoder = {};
-};
-
-struct loader_stats {
-  /// One for each worker number: what all workers with that number have done, including those that
-  /// died or were removed.
-  std::vector<worker_stats> workers;
-  /// In data order; last, what is done outside the stages.
-  std::vector<stage_stats> stages;
-  /// Batches and valid rows handed over by this loader object.
-  std::uint64_t batches = 0;
-  std::uint64_t samples = 0;
-  std::uint64_t bytes_read = 0;
-  pack_stats packed = {};
-  /// What the inputs of mixes gave since the job began, as far as this rank knows it; mixes in data
-  /// order.
-  std::vector<mix_counts> mixes = {};
-  /// Time that next() waited for workers; 0 without workers, as it then makes the batches itself.
-  std::chrono::nanoseconds waited{0};
-  /// The single waits, for batches that were not there at once.
-  duration_stats waits = {};
-  /// How long finished batches lay ready before they were asked for.
-  duration_stats ready_for = {};
-  /// Workers that there should be now: as requested, or as found (`automatic`).
-  std::uint64_t workers_now = 0;
-  /// Of the time that workers, or without any the trainer, were busy, what iterators took.
-  std::chrono::nanoseconds iterating{0};
-  slot_stats slots = {};
-  /// Empty without a device.
-  std::optional<device_stats> device = {};
-  /// Bad samples since the job began, as far as this rank knows them.
-  bad_counts bad{};
-  std::uint64_t workers_replaced = 0;
-  /// Encoded bytes of the last snapshot of this rank that was taken or saved here; 0 if there was
-  /// none.
-  std::uint64_t snapshot_bytes = 0;
 };
 
 /// Feeds one rank of a training job: connects a pipeline's actors with a trainer's thread.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "messages/cluster/feed_claim.hpp"
+#include "messages/cluster/feed_progress.hpp"
 #include "messages/cluster/incarnation.hpp"
 #include "messages/epoch_horizon.hpp"
 
@@ -55,6 +57,20 @@ struct cluster_beat {
   /// Share of the time since the previous beat that next() waited, in thousandths.
   std::uint64_t hunger = 0;
   std::uint64_t rows_per_second = 0;
+  /// "host:port" where helpers may join to make its rows; empty: nowhere.
+  std::string workers_at = {};
+  /// Threads that make its rows: its own, and those of helpers.
+  std::uint64_t workers = 0;
+  std::uint64_t helper_cores = 0;
+
+  /// "host:port" where feeds connect; empty: nowhere.
+  std::string feeds_at = {};
+  /// Records that serve this job, or may: the first that the coordinator hears of for each name.
+  std::vector<feed_claim> feeds = {};
+  /// For observers: what they have given it.
+  std::vector<feed_progress> fed = {};
+  /// It serves its own sources to all ranks, and asks where these are.
+  bool serves = false;
 };
 
 } // namespace leat

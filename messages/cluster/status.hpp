@@ -1,5 +1,6 @@
 #pragma once
 
+#include "messages/cluster/feed_progress.hpp"
 #include "messages/cluster/job_rules.hpp"
 
 #include <leat/job_position.hpp>
@@ -26,6 +27,12 @@ struct rank_status {
   bool has_come_back = false;
   std::uint64_t hunger = 0;
   std::uint64_t rows_per_second = 0;
+  /// As in its beats.
+  std::string workers_at = {};
+  std::uint64_t workers = 0;
+  std::uint64_t helper_cores = 0;
+  std::string feeds_at = {};
+  std::vector<feed_progress> fed = {};
   std::string failure = {};
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "messages/cluster/feed_claim.hpp"
 #include "messages/cluster/incarnation.hpp"
 #include "messages/cluster/process_identity.hpp"
 #include "messages/epoch_horizon.hpp"
@@ -39,6 +40,15 @@ struct cluster_seat {
   friend bool operator==(const cluster_seat&, const cluster_seat&) = default;
 };
 
+/// Where feeds connect to a rank.
+struct fed_rank {
+  std::uint64_t rank = 0;
+  /// "host:port".
+  std::string feeds_at = {};
+
+  friend bool operator==(const fed_rank&, const fed_rank&) = default;
+};
+
 /// A coordinator's message to a process: the answer to each of its beats, and also sent whenever
 /// something has changed. Like a beat, each word is complete.
 struct cluster_word {
@@ -73,9 +83,18 @@ struct cluster_word {
   std::optional<job_position> given_up = {};
   /// The newest set that is stored.
   std::optional<job_position> stored = {};
+  /// So many of the newest ones stay; 0: it has not said so.
+  std::uint64_t keep = 0;
   /// Number and text of the newest failure to store a set; 0: none.
   std::uint64_t store_failures = 0;
   std::string store_failure = {};
+
+  /// The records that serve the job, for each feed of which any rank has heard.
+  std::vector<feed_claim> feeds = {};
+  /// For a process that serves sources: the ranks that have said where they listen.
+  std::vector<fed_rank> fed_ranks = {};
+  /// Likewise: another process is rank 0 now.
+  bool first_elsewhere = false;
 
   /// Address of a newer coordinator; the sender of the word is ending. Empty: there is none.
   std::string moved_to = {};

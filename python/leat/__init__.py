@@ -10,6 +10,7 @@ from leat._leat import *
 from leat._leat import __version__ as __version__
 from leat.display import progress
 from leat.errors import BadSample, Error, InputOutput, InvalidArgument, NotFound, WrongField
+from leat.feeding import Feed
 from leat.functions import filter, map
 from leat.images import decode
 from leat.position import OwnBatch, Position
@@ -26,8 +27,8 @@ if not getattr(_sys, "_is_gil_enabled", lambda: True)():
 automatic = "auto"
 
 __all__ = [name for name in dir(_leat) if not name.startswith("_")]
-__all__ += ["BadSample", "Error", "InputOutput", "InvalidArgument", "NotFound", "OwnBatch", "Position", "Ragged", "WrongField"]
-__all__ += ["automatic", "decode", "filter", "map", "progress", "register_tokenizer", "tokenize"]
+__all__ += ["BadSample", "Error", "Feed", "InputOutput", "InvalidArgument", "NotFound", "OwnBatch", "Position", "Ragged"]
+__all__ += ["WrongField", "automatic", "decode", "filter", "map", "progress", "register_tokenizer", "tokenize"]
 
 _leat.set_notice_handler(_logging.getLogger("leat").warning)
 _leat.register_map("tokenize@1", _tokenize_of_text)

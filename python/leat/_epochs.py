@@ -14,6 +14,12 @@ ENDLESS = 2**64 - 1
 BatchType = TypeVar("BatchType", bound=LeasedBatch)
 
 
+def take_remote(data: leat.Pipeline, options: dict[str, Any]) -> leat.Pipeline:
+    """The pipeline with the options' `remote`, which they lose: whatever opens the data asks servers by it."""
+    remote = options.pop("remote", None)
+    return data if remote is None else leat.with_remote(data, remote)
+
+
 class Epochs(Generic[BatchType]):
     """Iterates over a leat.Loader epoch by epoch. What is specific to a framework is in the three functions below."""
 
@@ -29,7 +35,7 @@ class Epochs(Generic[BatchType]):
         """Refuses a use that would lose data."""
 
     def _open(self, data: leat.Pipeline, options: Mapping[str, Any]) -> None:
-        """Makes the loader; `options` are those of leat.Loader but for `cluster`. Called once, before all else."""
+        """Makes the loader; `options` are those of leat.Loader but for `cluster` and `remote`. Called once, before all else."""
         if options.get("cluster") is not None:  # after ranks have gone back, `iter` would leave out the rest of the epoch
             name = f"{type(self).__module__.removesuffix('._loader')}.{type(self).__name__}"
             raise InvalidArgument(

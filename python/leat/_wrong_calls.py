@@ -142,7 +142,8 @@ def _problem(of: Sequence[inspect.Parameter], bound: Bound, args: Sequence[Any],
     wrong = wrong or [(x, value) for x, value in bound if x.name == "dtype"]
     if wrong:
         x, value = wrong[0]
-        return f"was given {x.name}={_shown(value)}; needed: {_needed(x, value)}"
+        shown = _kind(value) if x.name == "remote" else _shown(value)  # which has keys and tokens
+        return f"was given {x.name}={shown}; needed: {_needed(x, value)}"
     got = ", ".join(f"{x.name}: {_kind(value)}" for x, value in bound)
     return f"was given {got}; needed: {', '.join(f'{x.name}: {x.annotation}' for x, _ in bound)}"
 

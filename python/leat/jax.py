@@ -9,7 +9,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding
 
 import leat
-from leat._epochs import ENDLESS, Epochs
+from leat._epochs import ENDLESS, Epochs, take_remote
 from leat._leased_batch import LeasedBatch
 from leat.errors import InvalidArgument
 
@@ -84,6 +84,7 @@ class Loader(Epochs[Batch]):
         self.rank, self.world_size = (
             (rank, world_size) if rank is not None and world_size is not None else _place(self._rows_sharding)
         )
+        data = take_remote(data, options)
         facts = leat.epoch_of(data)
         rows = -(-int(facts.batch_rows) // self.world_size) * self.world_size
         for of_field in shardings:

@@ -1,5 +1,6 @@
 """Processes that run functions of pipelines: with what they are started, and how they start and end."""
 
+import contextlib
 import importlib
 import io
 import os
@@ -76,10 +77,11 @@ def serve(parent: int) -> None:
 
 
 def flush() -> None:
-    """Writes out what functions printed."""
+    """Writes out what functions printed. They may have closed it, or nobody reads it any more: no reason to end a process."""
     for x in (sys.stdout, sys.stderr):
-        if x is not None:
-            x.flush()
+        with contextlib.suppress(Exception):
+            if x is not None:
+                x.flush()
 
 
 def pickled(x: KeyboardInterrupt | SystemExit) -> bytes:
@@ -113,12 +115,21 @@ def _main_module() -> dict[str, Any]:
     main = sys.modules["__main__"]
     found: dict[str, Any] = {"sys_path": list(sys.path), "sys_argv": sys.argv, "dir": os.getcwd()}
     name = getattr(main.__spec__, "name", None)
-    path = getattr(main, "__file__", None)
+    path = _main_file(main)
     if name is not None:
         found["init_main_from_name"] = name
     elif path is not None:
-        found["init_main_from_path"] = os.path.normpath(os.path.join(process.ORIGINAL_DIR or "", path))  # type: ignore[attr-defined]
+        found["init_main_from_path"] = path
     return found
+
+
+def _main_file(main: Any) -> str | None:
+    """None for a program that was typed, or read from standard input: Python calls that the file "<stdin>"."""
+    path = getattr(main, "__file__", None)
+    if path is None:
+        return None
+    path = os.path.normpath(os.path.join(process.ORIGINAL_DIR or "", path))  # type: ignore[attr-defined]
+    return None if os.path.basename(path) == "<stdin>" and not os.path.exists(path) else path
 
 
 class _Pickler(pickle.Pickler):
@@ -160,8 +171,8 @@ def check_name(x: Any, what: str) -> None:
             f"{what} {x.__qualname__}, which other processes cannot import: needed is a function at the top level of a module"
         )
     main = sys.modules["__main__"]
-    if x.__module__ == "__main__" and main.__spec__ is None and getattr(main, "__file__", None) is None:
+    if x.__module__ == "__main__" and main.__spec__ is None and _main_file(main) is None:
         raise InvalidArgument(
-            f"{what} {x.__qualname__}, which was written in an interactive session: other processes cannot import it, "
-            "so put it into a module"
+            f"{what} {x.__qualname__}, which was written in an interactive session, or read from standard input: other "
+            "processes cannot import it, so put it into a module"
         )

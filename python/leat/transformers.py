@@ -15,6 +15,7 @@ from accelerate.utils.operations import broadcast_object_list, recursively_apply
 
 import leat
 import leat.accelerate
+from leat._epochs import take_remote
 from leat.errors import InvalidArgument
 from leat.torch import Batch, DataLoader, Ragged
 
@@ -92,7 +93,9 @@ class LoaderMixin(_Base):  # type: ignore[misc]
             raise InvalidArgument("data_collator with a train_pipeline, which makes the batches itself: leave it out")
         _refuse_arguments(found[0])
         if "mesh" not in self.loader_options:
-            _take_over_rows(self.train_pipeline, found[0], self.loader_options.get("world_size") or found[0].world_size)
+            assert self.train_pipeline is not None
+            data = take_remote(self.train_pipeline, dict(self.loader_options))
+            _take_over_rows(data, found[0], self.loader_options.get("world_size") or found[0].world_size)
 
     # Loaders
 
@@ -530,9 +533,8 @@ def _refuse_arguments(args: Any) -> None:
             raise InvalidArgument(f"{name}={value!r} with a train_pipeline: {reason}")
 
 
-def _take_over_rows(data: leat.Pipeline | None, args: Any, ranks: int) -> None:
+def _take_over_rows(data: leat.Pipeline, args: Any, ranks: int) -> None:
     """Makes the Trainer's own figures (samples per second, batch sizes in its log) those of the pipeline."""
-    assert data is not None
     rows = int(leat.epoch_of(data).batch_rows)
     share = max(1, -(-rows // (ranks * max(1, args.n_gpu))))
     given = args.per_device_train_batch_size

@@ -30,6 +30,22 @@ struct thread_list {
     static auto* const x = new thread_list;
     return *x;
   }
+
+  /// Before a thread asks for the GIL. False once the interpreter ends: whoever waits for the last
+  /// ones has seen this one, or this sees that.
+  bool enter() {
+    ++inside;
+    if (!has_ended)
+      return true;
+    leave();
+    return false;
+  }
+  void leave() {
+    if (--inside == 0 && is_waited_for) {
+      const mutex_lock lock{guard};
+      is_empty.notify_all();
+    }
+  }
 };
 
 /// Keeps a thread's Python state from its first call until the thread ends, when the destructor
@@ -37,7 +53,7 @@ struct thread_list {
 class kept_state : not_copied {
 public:
   ~kept_state() {
-    if (!is_kept_ || has_ended)
+    if (!is_kept_ || !thread_list::get().enter())
       return;
     (void)PyGILState_Ensure();
     PyGILState_Release(PyGILState_LOCKED); // matches the PyGILState_Ensure above
@@ -47,14 +63,18 @@ public:
       const mutex_lock lock{all.guard};
       std::erase(all.kept, thread_);
     }
-    --num_kept;
+    thread_list::get().leave();
+    if (is_awaited_)
+      --num_kept;
     num_kept.notify_all();
   }
 
-  void keep() {
+  void keep(bool is_awaited) {
     if (is_kept_ || PyGILState_GetThisThreadState())
       return;
-    ++num_kept;
+    is_awaited_ = is_awaited;
+    if (is_awaited_)
+      ++num_kept;
     first_ = PyGILState_Ensure();
     is_kept_ = true;
     thread_ = PyThread_get_thread_ident();
@@ -66,6 +86,8 @@ public:
 
 private:
   bool is_kept_ = false;
+  /// The end of the interpreter waits for it.
+  bool is_awaited_ = false;
   unsigned long thread_ = 0;
   PyGILState_STATE first_ = PyGILState_UNLOCKED;
 };
@@ -95,13 +117,12 @@ PyType_Slot shown_slots[] = {
 
 } // namespace
 
-gil_held::gil_held(bool keeps) {
-  if (has_ended)
+gil_held::gil_held(keeps what) {
+  if (!thread_list::get().enter())
     throw error(errc::interrupted, {.stage = "loader", .got = "the end of the Python interpreter"});
-  if (keeps)
-    of_this_thread.keep();
+  if (what != keeps::nothing)
+    of_this_thread.keep(what == keeps::state);
   state_ = PyGILState_Ensure();
-  ++thread_list::get().inside;
 }
 
 void wait_for_kept_states() noexcept {
@@ -110,11 +131,7 @@ void wait_for_kept_states() noexcept {
 }
 
 gil_held::~gil_held() {
-  auto& all = thread_list::get();
-  if (--all.inside == 0 && all.is_waited_for) {
-    const mutex_lock lock{all.guard};
-    all.is_empty.notify_all();
-  }
+  thread_list::get().leave();
   PyGILState_Release(state_);
 }
 
@@ -126,10 +143,15 @@ void leave_abandoned_calls() {
     for (const auto thread : all.kept)
       PyThreadState_SetAsyncExc(thread, PyExc_SystemExit);
   }
+  wait_for_last_calls();
+}
+
+void wait_for_last_calls() {
+  auto& all = thread_list::get();
   all.is_waited_for = true;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{1};
   const mutex_lock lock{all.guard};
-  while (all.inside != 0 && all.is_empty.wait_until(all.guard, end)) {
+  while (all.inside > 0 && all.is_empty.wait_until(all.guard, end)) {
   }
 }
 
@@ -169,7 +191,7 @@ int made_objects::traverse(visitproc visit, void* arg) const {
 
 void bind_made_objects(nb::module_& m) {
   // None of these threads exists in the child of a fork.
-  (void)pthread_atfork(nullptr, nullptr, [] { num_kept = 0; });
+  (void)pthread_atfork(nullptr, nullptr, [] { num_kept = thread_list::get().inside = 0; });
   nb::class_<shown_objects>(m, "_MadeObjects", nb::type_slots(shown_slots));
 }
 

@@ -4,6 +4,7 @@
 
 #include "python/module/python.hpp"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <vector>
@@ -14,9 +15,16 @@ namespace leat::python {
 /// until the thread ends, since creating one for each call costs more than most functions take.
 class gil_held : not_copied {
 public:
-  /// Throws `errc::interrupted` once the interpreter ends. Without `keeps`, the thread state is
-  /// created for this time only: for threads that may outlive all loaders.
-  explicit gil_held(bool keeps = true);
+  enum class keeps : std::uint8_t {
+    /// The thread state is created for this time only: for threads that may outlive all loaders.
+    nothing,
+    state,
+    /// As `state`, of a thread that may wait for as long as the program has some object: the end of
+    /// the interpreter does not wait for it.
+    idle_state
+  };
+  /// Throws `errc::interrupted` once the interpreter ends.
+  explicit gil_held(keeps what = keeps::state);
   ~gil_held();
 
 private:
@@ -33,6 +41,9 @@ void wait_for_kept_states() noexcept;
 /// thread that asks for the GIL of an interpreter that has ended is killed in the middle of C++
 /// code. Threads that wait for anything else will never ask for it. Without the GIL.
 void leave_abandoned_calls();
+/// Waits for the calls that had begun before end_python_calls, for a second at most. Without the
+/// GIL.
+void wait_for_last_calls();
 bool python_calls_ended() noexcept;
 
 /// Python objects that C++ uses through borrowed pointers. The Python object of the pipeline or

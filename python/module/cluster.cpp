@@ -42,7 +42,7 @@ void bind_cluster(nb::module_& m) {
              bool insecure, std::string job, const nb::object& interface,
              std::optional<std::uint64_t> rank, std::optional<std::uint64_t> world_size,
              std::uint64_t least_ranks, std::uint64_t most_ranks, rank_loss on_rank_loss,
-             std::uint64_t run_ahead, const time_or_seconds& beat,
+             std::uint64_t run_ahead, std::string workers_at, const time_or_seconds& beat,
              const time_or_seconds& join_within, const time_or_seconds& coordinator_lost_after) {
             if (!interface.is_none()) // not in the signature: of versions before
               refuse_argument("cluster.interface", nb::str(interface).c_str(),
@@ -60,6 +60,7 @@ void bind_cluster(nb::module_& m) {
                              .most_ranks = most_ranks,
                              .on_rank_loss = on_rank_loss,
                              .run_ahead = run_ahead,
+                             .workers_at = std::move(workers_at),
                              .beat = time_of(beat),
                              .join_within = time_of(join_within),
                              .coordinator_lost_after = time_of(coordinator_lost_after)};
@@ -69,23 +70,24 @@ void bind_cluster(nb::module_& m) {
           "insecure"_a = false, "job"_a = "", "interface"_a = nb::none(), "rank"_a = nb::none(),
           "world_size"_a = nb::none(), "least_ranks"_a = usual.least_ranks,
           "most_ranks"_a = usual.most_ranks, "on_rank_loss"_a = usual.on_rank_loss,
-          "run_ahead"_a = usual.run_ahead, "beat"_a = 1.0, "join_within"_a = 1800.0,
-          "coordinator_lost_after"_a = 120.0,
+          "run_ahead"_a = usual.run_ahead, "workers_at"_a = "", "beat"_a = 1.0,
+          "join_within"_a = 1800.0, "coordinator_lost_after"_a = 120.0,
           nb::sig("def __init__(self, address: str = '', *, state_directory: str | "
                   "os.PathLike[str] = '', runs_coordinator: bool | None = None, token: str = '', "
                   "certificates: str | os.PathLike[str] = '', insecure: bool = False, job: str = "
                   "'', rank: int | None = None, world_size: int | None = None, least_ranks: int = "
                   "0, most_ranks: int = 0, on_rank_loss: typing.Literal['back', 'alone'] = 'back', "
-                  "run_ahead: int = 1000, beat: float | datetime.timedelta = 1.0, join_within: "
+                  "run_ahead: int = 1000, workers_at: str = '', beat: float | datetime.timedelta = "
+                  "1.0, join_within: "
                   "float | datetime.timedelta = 1800.0, coordinator_lost_after: float | "
                   "datetime.timedelta = 120.0) -> None"),
           "Times in seconds; each argument is an attribute of the same name.")
-      .def_static(
-          "from_env", &cluster::from_env,
-          "What the environment says: rank and world size from torchrun, Open MPI or "
-          "Slurm, the coordinator from LEAT_CLUSTER_ADDRESS or the launcher, and "
-          "LEAT_CLUSTER_STATE, LEAT_CLUSTER_TOKEN, LEAT_CLUSTER_JOB, "
-          "LEAT_CLUSTER_CERTS, LEAT_CLUSTER_INSECURE. Attributes that are set afterwards win.")
+      .def_static("from_env", &cluster::from_env,
+                  "What the environment says: rank and world size from torchrun, Open MPI or "
+                  "Slurm, the coordinator from LEAT_CLUSTER_ADDRESS or the launcher, and "
+                  "LEAT_CLUSTER_STATE, LEAT_CLUSTER_TOKEN, LEAT_CLUSTER_JOB, "
+                  "LEAT_CLUSTER_CERTS, LEAT_CLUSTER_INSECURE, LEAT_WORKERS_AT. Attributes that are "
+                  "set afterwards win.")
       .def_static("from_leat_env", &cluster::from_leat_env,
                   "leat's own variables alone, for a program that knows its rank and world size "
                   "otherwise.")
@@ -117,6 +119,8 @@ void bind_cluster(nb::module_& m) {
               "the others go on, as far as run_ahead allows.")
       .def_rw("run_ahead", &cluster::run_ahead, "value"_a,
               "For \"alone\": batches that a rank may be ahead of the last one.")
+      .def_rw("workers_at", &cluster::workers_at, "value"_a,
+              "host:port where helpers of this rank connect; empty: nowhere.")
       .def_rw("beat", &cluster::beat, "value"_a,
               "Time between two signs of life, 10 ms to 60 s; a rank that is silent for 10 of them "
               "is lost. The same for all processes.")

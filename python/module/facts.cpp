@@ -57,9 +57,25 @@ void bind_graph(nb::module_& m) {
       .def_ro("epoch", &plan_graph::epoch, "How the samples become batches: an EpochFacts.")
       .def_ro("unkept", &plan_graph::unkept,
               "Sources whose records exist once and that have no journal, by their names.")
+      .def_ro("feeds", &plan_graph::feeds,
+              "Names of its feeds, which other processes read and serve to all ranks.")
       .def_ro("lane_limit", &plan_graph::lane_limit,
               "Which source keeps the lanes, and so the ranks, below what the others would "
               "allow, and what to do about it; None if none does.")
+      .def_prop_ro(
+          "cuts",
+          [](const plan_graph& x) {
+            nb::list result;
+            for (const auto& cut : x.cuts)
+              result.append(dict_with("sent"_a = cut.sent, "by_helper"_a = cut.by_helper,
+                                      "by_rank"_a = cut.by_rank));
+            return result;
+          },
+          nb::sig("def cuts(self) -> list[dict[str, typing.Any]]"),
+          "Which work on a row helpers do and which the rank: first where they have the data and "
+          "are sent \"items\", then where they are sent \"records\". Empty if rows are not lent.")
+      .def_ro("not_lent", &plan_graph::not_lent,
+              "Why rows are not lent to helpers; empty if they are.")
       .def_prop_ro("is_indexed", &plan_graph::is_indexed,
                    "The order is a formula, without state; else iterators find it, lane by lane.")
       .def_prop_ro("lane_bytes", &plan_graph::lane_bytes,
@@ -68,12 +84,13 @@ void bind_graph(nb::module_& m) {
            "What keeps a state whose size is not known beforehand.");
   m.def(
       "graph_of",
-      [](const pipeline_value& x, const std::string& device, const std::string& decoder) {
-        return without_gil([&] { return graph_of(x.value, device, decoder); });
+      [](const pipeline_value& x, const std::string& device, const std::string& decoder,
+         const std::string& lend) {
+        return without_gil([&] { return graph_of(x.value, device, decoder, lend); });
       },
-      "pipeline"_a, "device"_a = "cpu", "decoder"_a = "auto",
+      "pipeline"_a, "device"_a = "cpu", "decoder"_a = "auto", "lend"_a = "auto",
       "Opens the data, but reads no sample. With the `device` and `decoder` of a loader, maps that "
-      "make images say where they are decoded.");
+      "make images say where they are decoded. `lend`: as HelperAccess has it.");
 }
 
 void bind_snapshot_facts(nb::module_& m) {

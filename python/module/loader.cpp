@@ -7,6 +7,7 @@
 #include "python/module/batch.hpp"
 #include "python/module/convert/bytes.hpp"
 #include "python/module/convert/casters.hpp"
+#include "python/module/convert/remote.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
@@ -45,6 +46,16 @@ constexpr const char* options_of_loaders =
     "`agree`: an all-gather of three integers, for several ranks whose epochs end where reading "
     "finds it.\n"
     "`cluster`: the other ranks, in its place: see Cluster.\n"
+    "`workers_at`: \"host:port\" where helpers connect that make rows for this rank (leat worker "
+    "--join, run_worker()); empty: none. `helpers`: which may, see HelperAccess.\n"
+    "`feeds_at`: \"host:port\" where the pipeline's feeds connect (leat feed --join, Feed); empty: "
+    "in a cluster somewhere, and feeds find it by the coordinator; else nowhere.\n"
+    "`remote`: how servers are asked for data, by sources that have no such options of their own: "
+    "endpoint, region, profile, anonymous, requester_pays, access_key, secret_key, session_token, "
+    "token, "
+    "bucket_in (\"automatic\", \"path\" or \"host\"), bytes_in_flight, cache (a directory), "
+    "cache_bytes. What is left out is "
+    "looked for in the environment.\n"
     "`trace`, `runtime`, `fault`: see Trace, Runtime, FaultDrill.";
 
 using worker_number = std::variant<std::size_t, std::string>;
@@ -121,7 +132,9 @@ void construct(loader_value* to, nb::handle_t<pipeline_value> data,
                const std::optional<time_or_seconds>& stuck_after, nb::object on_stuck,
                std::uint64_t keep, bool hash_pixels, std::string device,
                std::vector<std::string> device_fields, std::string decoder, nb::object agree,
-               const std::optional<cluster>& others, std::shared_ptr<trace> timeline,
+               const std::optional<cluster>& others, std::string workers_at,
+               const std::optional<helper_access>& helpers, std::string feeds_at,
+               const remote_argument& remote, std::shared_ptr<trace> timeline,
                std::shared_ptr<runtime> in, std::optional<fault_drill> fault) {
   kept_objects kept;
   loader_options options;
@@ -146,6 +159,10 @@ void construct(loader_value* to, nb::handle_t<pipeline_value> data,
   if (!agree.is_none())
     options.agree = gather_of(kept.add(std::move(agree)));
   options.cluster = others;
+  options.workers_at = std::move(workers_at);
+  options.helpers = helpers;
+  options.feeds_at = std::move(feeds_at);
+  options.remote = remote.options();
   options.trace = std::move(timeline);
   options.runtime = std::move(in);
   if (fault)
@@ -254,31 +271,37 @@ void bind_loader(nb::module_& m) {
       "Feeds one rank of a training job. One thread at a time calls it; batches are "
       "for any thread."};
   const loader_options usual;
-  type.def("__init__", &construct, "data"_a, nb::kw_only(), "rank"_a = nb::none(),
-           "world_size"_a = usual.world_size, "workers"_a = "auto", "epochs"_a = usual.epochs,
-           "steps"_a = nb::none(), "prefetch"_a = usual.prefetch, "leases"_a = nb::none(),
-           "dispatch"_a = usual.dispatch, "bad_samples"_a = usual.bad_samples,
-           "bad_sample_log"_a = "", "stuck_after"_a = 300.0, "on_stuck"_a = nb::none(),
-           "keep"_a = usual.keep, "hash_pixels"_a = false, "device"_a = usual.device,
-           "device_fields"_a = std::vector<std::string>{}, "decoder"_a = usual.decoder,
-           "agree"_a = nb::none(), "cluster"_a = nb::none(), "trace"_a = nb::none(),
-           "runtime"_a = nb::none(), "fault"_a = nb::none(),
-           nb::sig(
-               "def __init__(self, data: Pipeline, *, rank: int | None = None, world_size: int = "
-               "1, workers: int | typing.Literal['auto'] = 'auto', epochs: int = 1, steps: int | "
-               "None = None, prefetch: int = 0, leases: int | None = None, dispatch: "
-               "typing.Literal['on_demand', 'round_robin', 'by_lane'] = 'on_demand', bad_samples: "
-               "typing.Literal['fail', 'substitute', 'mask'] = 'fail', bad_sample_log: str | "
-               "os.PathLike[str] = '', stuck_after: float | datetime.timedelta | None = 300.0, "
-               "on_stuck: collections.abc.Callable[[leat.errors.Error], typing.Any] | None = None, "
-               "keep: int = 3, hash_pixels: bool = False, device: str = 'cpu', device_fields: "
-               "collections.abc.Sequence[str] = (), decoder: typing.Literal['auto', 'cpu', "
-               "'device', 'nvjpeg'] = 'auto', agree: "
-               "collections.abc.Callable[[tuple[int, int, int]], "
-               "collections.abc.Sequence[tuple[int, int, int]]] | None = None, cluster: Cluster | "
-               "None = None, trace: Trace | None = None, runtime: Runtime | None = None, fault: "
-               "FaultDrill | None = None) -> None"),
-           options_of_loaders)
+  type.def(
+          "__init__", &construct, "data"_a, nb::kw_only(), "rank"_a = nb::none(),
+          "world_size"_a = usual.world_size, "workers"_a = "auto", "epochs"_a = usual.epochs,
+          "steps"_a = nb::none(), "prefetch"_a = usual.prefetch, "leases"_a = nb::none(),
+          "dispatch"_a = usual.dispatch, "bad_samples"_a = usual.bad_samples,
+          "bad_sample_log"_a = "", "stuck_after"_a = 300.0, "on_stuck"_a = nb::none(),
+          "keep"_a = usual.keep, "hash_pixels"_a = false, "device"_a = usual.device,
+          "device_fields"_a = std::vector<std::string>{}, "decoder"_a = usual.decoder,
+          "agree"_a = nb::none(), "cluster"_a = nb::none(), "workers_at"_a = "",
+          "helpers"_a = nb::none(), "feeds_at"_a = "", "remote"_a = nb::none(),
+          "trace"_a = nb::none(), "runtime"_a = nb::none(), "fault"_a = nb::none(),
+          nb::sig(
+              "def __init__(self, data: Pipeline, *, rank: int | None = None, world_size: int = "
+              "1, workers: int | typing.Literal['auto'] = 'auto', epochs: int = 1, steps: int | "
+              "None = None, prefetch: int = 0, leases: int | None = None, dispatch: "
+              "typing.Literal['on_demand', 'round_robin', 'by_lane'] = 'on_demand', bad_samples: "
+              "typing.Literal['fail', 'substitute', 'mask'] = 'fail', bad_sample_log: str | "
+              "os.PathLike[str] = '', stuck_after: float | datetime.timedelta | None = 300.0, "
+              "on_stuck: collections.abc.Callable[[leat.errors.Error], typing.Any] | None = None, "
+              "keep: int = 3, hash_pixels: bool = False, device: str = 'cpu', device_fields: "
+              "collections.abc.Sequence[str] = (), decoder: typing.Literal['auto', 'cpu', "
+              "'device', 'nvjpeg'] = 'auto', agree: "
+              "collections.abc.Callable[[tuple[int, int, int]], "
+              "collections.abc.Sequence[tuple[int, int, int]]] | None = None, cluster: Cluster | "
+              "None = None, workers_at: str = '', helpers: HelperAccess | None = None, feeds_at: "
+              "str = "
+              "'', remote: "
+              "collections.abc.Mapping[str, typing.Any] | None = None, trace: Trace | None = None, "
+              "runtime: Runtime | None = None, fault: "
+              "FaultDrill | None = None) -> None"),
+          options_of_loaders)
       .def("next", &next_of, nb::sig("def next(self) -> Batch | None"),
            "The next batch; None after the last one of the job.")
       .def(
@@ -311,7 +334,9 @@ void bind_loader(nb::module_& m) {
       .def(
           "stats", [](loader_value& x) { return leat::python::dict_of(x.get().stats()); },
           nb::sig("def stats(self) -> dict[str, typing.Any]"),
-          "What the loader did so far; times in seconds. Any thread.")
+          "What the loader did so far; times in seconds. Any thread. \"remote\" has what servers "
+          "were asked for (docs/remote.md), \"feeds\" what each feed gave, where it is, and how "
+          "far this rank has come (docs/operators/feed.md).")
       .def(
           "interrupt", [](loader_value& x) { x.get().interrupt(); },
           "Ends a next() that waits, and all later ones. Any thread.")

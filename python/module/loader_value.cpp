@@ -179,6 +179,8 @@ void end_loaders() {
   if (has_abandoned())
     nb::set_leak_warnings(false); // the objects of abandoned functions are leaked on purpose
   end_python_calls();
+  const nb::gil_scoped_release released;
+  wait_for_last_calls();
 }
 
 } // namespace leat::python

@@ -43,7 +43,7 @@ void bind_log(nb::module_& m) {
           return set_notice_handler({});
         const nb::handle kept = handler.release(); // as long as the process lives
         set_notice_handler([kept](const std::string& text) {
-          const gil_held held{false};
+          const gil_held held{gil_held::keeps::nothing};
           try {
             kept(text);
           } catch (nb::python_error& problem) {
@@ -65,7 +65,7 @@ void bind_log(nb::module_& m) {
           return set_progress_handler({});
         const nb::handle kept = handler.release(); // as long as the process lives
         set_progress_handler([kept](const progress& now) {
-          const gil_held held{false};
+          const gil_held held{gil_held::keeps::nothing};
           try {
             kept(now.what, now.done, now.all);
           } catch (const nb::python_error& problem) {

@@ -30,6 +30,7 @@ NB_MODULE(_leat, m) {
   bind_device_arrays(m);
   bind_batch(m);
   bind_cluster(m);
+  bind_helpers(m);
   bind_runtime(m);
   bind_loader(m);
   bind_own_loader(m);

@@ -10,6 +10,7 @@ void bind_facts(nb::module_& m);
 void bind_functions(nb::module_& m);
 void bind_images(nb::module_& m);
 void bind_cluster(nb::module_& m);
+void bind_helpers(nb::module_& m);
 void bind_loader(nb::module_& m);
 void bind_log(nb::module_& m);
 void bind_own_loader(nb::module_& m);

@@ -5,6 +5,7 @@
 #include <leat/row_index.hpp>
 
 #include "python/module/convert/casters.hpp"
+#include "python/module/convert/remote.hpp"
 #include "python/module/convert/values.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
@@ -141,12 +142,12 @@ void bind_operators(nb::class_<pipeline_value>& type) {
       .def(
           "read_files",
           [](const pipeline_value& x, file_format format, std::string field, path_text folder,
-             std::map<std::string, std::string> types) {
-            return then(x, x.value.read_files(
-                               format, {std::move(field), std::move(folder), std::move(types)}));
+             std::map<std::string, std::string> types, const remote_argument& remote) {
+            return then(x, x.value.read_files(format, {std::move(field), std::move(folder),
+                                                       std::move(types), remote.options()}));
           },
           "format"_a, nb::kw_only(), "field"_a = "text", "folder"_a = "",
-          "types"_a = std::map<std::string, std::string>{},
+          "types"_a = std::map<std::string, std::string>{}, "remote"_a = nb::none(),
           "The samples in the files that the samples here name. `types`: of fields of JSON lines.")
       .def(
           "shuffle_buffer",
@@ -275,6 +276,14 @@ void bind_facts_of_pipelines(nb::module_& m, nb::class_<pipeline_value>& type) {
       [](const pipeline_value& x, epoch_end end) { return then(x, leat::with_end(x.value, end)); },
       "pipeline"_a, "end"_a, "The pipeline with another end rule.");
   m.def(
+      "with_remote",
+      [](const pipeline_value& x, const remote_argument& remote) {
+        return then(x, leat::with_remote(x.value, remote.options()));
+      },
+      "pipeline"_a, "remote"_a,
+      "The pipeline with these options for servers in all operators that have none of their own: "
+      "see Loader.");
+  m.def(
       "with_maps",
       [](const pipeline_value& x, const std::vector<const map_value*>& maps) {
         auto kept = x.kept;
@@ -355,6 +364,20 @@ void bind_pipeline(nb::module_& m) {
       },
       "pipeline"_a, nb::sig("def build_row_index(pipeline: Pipeline) -> dict[str, int] | None"),
       "Finds where the MCU rows of JPEGs begin, so that jobs decode only what a crop needs.");
+  m.def(
+      "put_indexes",
+      [](const pipeline_value& x, const path_text& out) {
+        const auto facts = without_gil([&] { return put_indexes(x.value, out); });
+        return dict_with("manifest"_a = path_text{facts.manifest.data(), facts.manifest.size()},
+                         "shards"_a = facts.shards, "records"_a = facts.records,
+                         "manifest_bytes"_a = facts.manifest_bytes,
+                         "index_bytes"_a = facts.index_bytes);
+      },
+      "pipeline"_a, "out"_a,
+      nb::sig("def put_indexes(pipeline: Pipeline, out: str | os.PathLike[str]) -> dict[str, "
+              "typing.Any]"),
+      "Stores the indexes of tar shards in a folder, also of a bucket, and a manifest of all of "
+      "them, which jobs name as index_dir.");
 }
 
 } // namespace leat::python

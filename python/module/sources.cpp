@@ -3,6 +3,7 @@
 #include <leat/streams.hpp>
 
 #include "python/module/convert/casters.hpp"
+#include "python/module/convert/remote.hpp"
 #include "python/module/convert/values.hpp"
 #include "python/module/module.hpp"
 #include "python/module/processes/process_pool.hpp"
@@ -50,84 +51,102 @@ void bind_arrays(nb::module_& m) {
   m.def(
       "tokens",
       [](const patterns& pattern, dtype type, std::uint64_t length, std::uint64_t stride,
-         bool drop_last, std::uint64_t random_windows, std::uint64_t seed) {
+         bool drop_last, std::uint64_t random_windows, std::uint64_t seed,
+         const remote_argument& remote) {
         return open(
             [&](const auto& x, const token_options& how) { return tokens(x, type, length, how); },
-            pattern, token_options{stride, drop_last, random_windows, seed});
+            pattern, token_options{stride, drop_last, random_windows, seed, remote.options()});
       },
       "pattern"_a, "dtype"_a, "length"_a, nb::kw_only(), "stride"_a = 0, "drop_last"_a = true,
-      "random_windows"_a = 0, "seed"_a = 0,
+      "random_windows"_a = 0, "seed"_a = 0, "remote"_a = nb::none(),
       "Windows of files of tokens, without headers, or of arrays of rank 1 (*.npy). Field "
       "\"tokens\": of that type [length]. `stride`: from one window to the next; 0: as far as a "
       "window is long. `random_windows`: as many are drawn, with `seed`.");
   m.def(
       "npy",
-      [](const patterns& pattern) {
-        return pipeline_value{with_patterns([](const auto& x) { return npy(x); }, pattern)};
+      [](const patterns& pattern, const remote_argument& remote) {
+        return open([](const auto& x, const auto& how) { return npy(x, how); }, pattern,
+                    remote.options());
       },
-      "pattern"_a, "NumPy arrays: records along the first axis. Field \"value\".");
+      "pattern"_a, nb::kw_only(), "remote"_a = nb::none(),
+      "NumPy arrays: records along the first axis. Field \"value\".");
   m.def(
       "megatron",
-      [](const patterns& prefix) {
-        return pipeline_value{with_patterns([](const auto& x) { return megatron(x); }, prefix)};
+      [](const patterns& prefix, const remote_argument& remote) {
+        return open([](const auto& x, const auto& how) { return megatron(x, how); }, prefix,
+                    remote.options());
       },
-      "prefix"_a,
+      "prefix"_a, nb::kw_only(), "remote"_a = nb::none(),
       "Documents of Megatron-LM's data sets, PREFIX.bin and PREFIX.idx. Field \"tokens\", ragged.");
 }
 
 void bind_files(nb::module_& m) {
   m.def(
       "tar_shards",
-      [](const patterns& pattern, path_text index_dir, bool allow_torn) {
+      [](const patterns& pattern, path_text index_dir, bool allow_torn,
+         const remote_argument& remote) {
         return open([](const auto& x, const tar_options& how) { return tar_shards(x, how); },
-                    pattern, tar_options{std::move(index_dir), allow_torn});
+                    pattern, tar_options{std::move(index_dir), allow_torn, remote.options()});
       },
       "pattern"_a, nb::kw_only(), "index_dir"_a = "", "allow_torn"_a = false,
+      "remote"_a = nb::none(),
       "Tar shards in webdataset layout: paths with braces and globs. Fields are the members' "
       "extensions, as bytes.");
   m.def(
       "image_folder",
-      [](path_text directory, path_text index_dir) {
-        return pipeline_value{image_folder(std::move(directory), {std::move(index_dir)})};
+      [](path_text directory, path_text index_dir, const remote_argument& remote) {
+        return pipeline_value{
+            image_folder(std::move(directory), {std::move(index_dir), remote.options()})};
       },
-      "directory"_a, nb::kw_only(), "index_dir"_a = "",
+      "directory"_a, nb::kw_only(), "index_dir"_a = "", "remote"_a = nb::none(),
       "A folder with one subfolder per class: fields \"jpg\", \"cls\" and \"class\".");
   m.def(
-      "class_names", [](const path_text& directory) { return class_names(directory); },
-      "directory"_a, "The classes of such a folder, by number.");
+      "class_names",
+      [](const path_text& directory, const remote_argument& remote) {
+        const auto how = remote.options();
+        return without_gil([&] { return class_names(directory, how); });
+      },
+      "directory"_a, nb::kw_only(), "remote"_a = nb::none(),
+      "The classes of such a folder, by number.");
   m.def(
       "raw_records",
-      [](path_text path, dtype type, const shape& dims, bool drop_last) {
-        return pipeline_value{raw_records(std::move(path), type, dims, {drop_last})};
+      [](path_text path, dtype type, const shape& dims, bool drop_last,
+         const remote_argument& remote) {
+        return pipeline_value{
+            raw_records(std::move(path), type, dims, {drop_last, remote.options()})};
       },
       "path"_a, "dtype"_a, "shape"_a = nb::tuple(), nb::kw_only(), "drop_last"_a = false,
+      "remote"_a = nb::none(),
       "A file of consecutive records of a shape and type, without headers. Field \"value\".");
   bind_arrays(m);
   m.def(
       "tar_stream",
-      [](const patterns& pattern, file_order order, std::uint64_t seed) {
+      [](const patterns& pattern, file_order order, std::uint64_t seed,
+         const remote_argument& remote) {
         return open([](const auto& x, const stream_options& how) { return tar_stream(x, how); },
-                    pattern, stream_options{order, seed});
+                    pattern, stream_options{order, seed, remote.options()});
       },
       "pattern"_a, nb::kw_only(), "order"_a = file_order::stored, "seed"_a = 0,
+      "remote"_a = nb::none(),
       "The samples of tar files, read in sequence; they may be compressed.");
   m.def(
       "lines",
-      [](const patterns& pattern, std::uint64_t ranges, file_order order, std::uint64_t seed) {
+      [](const patterns& pattern, std::uint64_t ranges, file_order order, std::uint64_t seed,
+         const remote_argument& remote) {
         return open([](const auto& x, const line_options& how) { return lines(x, how); }, pattern,
-                    line_options{ranges, order, seed, {}});
+                    line_options{ranges, order, seed, {}, remote.options()});
       },
       "pattern"_a, nb::kw_only(), "ranges"_a = 1, "order"_a = file_order::stored, "seed"_a = 0,
-      "The lines of text files. Field \"text\".");
+      "remote"_a = nb::none(), "The lines of text files. Field \"text\".");
   m.def(
       "json_lines",
       [](const patterns& pattern, std::uint64_t ranges, file_order order, std::uint64_t seed,
-         std::map<std::string, std::string> types) {
+         std::map<std::string, std::string> types, const remote_argument& remote) {
         return open([](const auto& x, const line_options& how) { return json_lines(x, how); },
-                    pattern, line_options{ranges, order, seed, std::move(types)});
+                    pattern, line_options{ranges, order, seed, std::move(types), remote.options()});
       },
       "pattern"_a, nb::kw_only(), "ranges"_a = 1, "order"_a = file_order::stored, "seed"_a = 0,
-      "types"_a = std::map<std::string, std::string>{},
+      "types"_a = std::map<std::string, std::string>{}, "remote"_a = nb::none(),
       "Lines that are each a JSON object, whose members become fields. `types`: what fields are, "
       "whatever their values look like: {\"score\": \"f64\", \"id\": \"u64\", \"tags\": "
       "\"bytes\"}.");
@@ -169,7 +188,7 @@ void bind_own(nb::module_& m) {
         const nb::handle kept = result.kept.add(std::move(open));
         keep_part(result.kept, "sequential", name, "", nb::make_tuple(units, kept));
         const auto made = made_objects::shown_by(result.kept);
-        result.value = sequential(std::move(name), units, opener_of(kept, made), {order, seed});
+        result.value = sequential(std::move(name), units, opener_of(kept, made), {order, seed, {}});
         return result;
       },
       "name"_a, "units"_a, "open"_a, nb::kw_only(), "order"_a = file_order::stored, "seed"_a = 0,
@@ -191,10 +210,15 @@ void bind_own(nb::module_& m) {
       nb::sig(
           "def once(name: str, next: collections.abc.Callable[[Sample], typing.Any]) -> Pipeline"),
       "Records that exist once: `next(sample)` sets its fields and returns True, or False at the "
-      "end. A thread of leat's calls it; it may block.");
+      "end. A thread of leat's calls it; it may block. In a job of several processes only rank 0 "
+      "calls it, for all ranks.");
   m.def(
       "standard_input", [] { return pipeline_value{standard_input()}; },
-      "The lines of standard input.");
+      "The lines of standard input; in a job of several processes that of rank 0, for all ranks.");
+  m.def(
+      "feed", [](std::string name) { return pipeline_value{feed(std::move(name))}; }, "name"_a,
+      "Records that exist once in another process, for all ranks of a job: `leat feed NAME`, or "
+      "Feed, serves them. Loaders of a cluster are found by them; one alone needs feeds_at.");
   m.def(
       "register_source",
       [](std::string name, nb::object from) {

@@ -3,6 +3,7 @@
 #include "runtime/base/error_in_flight.hpp"
 
 #include <leat/bad_sample.hpp>
+#include <leat/pipeline_facts.hpp>
 
 #include "python/module/convert/bytes.hpp"
 #include "python/module/convert/values.hpp"
@@ -11,6 +12,7 @@
 #include "python/module/results.hpp"
 #include "python/module/sample.hpp"
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -20,8 +22,8 @@ namespace {
 
 /// Calls Python for a job, in any thread: what it raises becomes an exception that leat handles.
 template <class Call>
-auto for_job(Call call) {
-  const gil_held held;
+auto for_job(Call call, gil_held::keeps kept = gil_held::keeps::state) {
+  const gil_held held{kept};
   try {
     return call();
   } catch (nb::python_error& problem) {
@@ -339,6 +341,21 @@ filter_value make_filter(std::string name, nb::object keeps, std::string paramet
   return result;
 }
 
+/// The thread that reads a source that exists once ends with the last pipeline that has it, and
+/// asks for the GIL before.
+void drop(pipeline& x) noexcept try {
+  if (!is_once(x))
+    return;
+  auto last = std::make_unique<pipeline>(std::move(x));
+  if (python_calls_ended()) {
+    (void)last.release(); // the thread would never get the GIL
+    return;
+  }
+  const nb::gil_scoped_release released;
+  last = nullptr;
+} catch (...) { // no memory
+}
+
 std::function<void(std::uint64_t, sample&)> reader_of(nb::handle function) {
   const bool sets = num_arguments(function, 2) == 2;
   return [function, sets](std::uint64_t record, sample& into) {
@@ -355,12 +372,13 @@ std::function<void(std::uint64_t, sample&)> reader_of(nb::handle function) {
 
 std::function<bool(sample&)> once_reader_of(nb::handle function) {
   return [function](sample& into) {
-    return for_job([&] {
+    const auto call = [&] {
       sample_lender lender;
       return lender.lend(into, nullptr, [&](const nb::object& lent, const nb::object&) {
         return is_true(function(lent));
       });
-    });
+    };
+    return for_job(call, gil_held::keeps::idle_state); // it waits until more is wanted
   };
 }
 
@@ -393,7 +411,11 @@ void bind_stages(nb::module_& m) {
           "runs in as many processes, which import it by its name; 0: in leat's threads.")
       .def_prop_ro(
           "function", [](const map_value& x) { return x.kept.first(); },
-          "The function; None if the map is leat's own.");
+          "The function; None if the map is leat's own.")
+      .def_prop_rw(
+          "note", [](const map_value& x) { return x.value.note; },
+          [](map_value& x, std::string note) { x.value.note = std::move(note); }, "value"_a,
+          "What graph_of says of it besides its name. Results do not depend on it.");
   bind_stage<filter_value>(m, "FilterStage", "What a filter keeps: pipeline.filter(stage).")
       .def(
           "__init__",

@@ -10,11 +10,18 @@
 
 namespace leat::python {
 
+/// Ends what a value may have running, before its functions go. With the GIL.
+template <class T>
+void drop(T&) noexcept {}
+void drop(pipeline& x) noexcept;
+
 /// A value of leat with the Python functions that it calls.
 template <class T>
 struct with_functions {
   T value;
   kept_objects kept = {};
+
+  ~with_functions() { drop(value); }
 };
 
 using map_value = with_functions<map_stage>;

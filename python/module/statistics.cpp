@@ -40,6 +40,35 @@ nb::dict dict_of(const device_stats& x) {
                    "is_pinned"_a = x.is_pinned, "decoder"_a = object_of(x.decoder));
 }
 
+nb::dict dict_of(const helper_stats& x) {
+  return dict_with("helpers"_a = x.helpers, "cores"_a = x.cores, "rows_lent"_a = x.rows_lent,
+                   "rows_received"_a = x.rows_received, "rows_dealt_again"_a = x.rows_dealt_again,
+                   "rows_declined"_a = x.rows_declined, "bytes_sent"_a = x.bytes_sent,
+                   "bytes_received"_a = x.bytes_received, "not_lent"_a = x.not_lent);
+}
+
+nb::dict dict_of(const remote_stats& x) {
+  return dict_with("bytes_received"_a = x.bytes_received, "requests"_a = x.requests,
+                   "in_flight"_a = x.in_flight, "retries"_a = x.retries, "hedges"_a = x.hedges,
+                   "hedges_won"_a = x.hedges_won, "throttled"_a = x.throttled,
+                   "cache_hits"_a = x.cache_hits, "waited"_a = seconds(x.waited),
+                   "budget_waits"_a = x.budget_waits,
+                   "without_budget"_a = seconds(x.without_budget), "queued"_a = seconds(x.queued),
+                   "requesting"_a = seconds(x.requesting), "answering"_a = seconds(x.answering));
+}
+
+nb::dict dict_of(const feed_stats& x) {
+  return dict_with("name"_a = x.name, "at"_a = x.at, "has_journal"_a = x.has_journal,
+                   "has_ended"_a = x.has_ended, "records_read"_a = x.records_read,
+                   "reached"_a = x.reached, "lag"_a = x.lag, "needed_from"_a = x.needed_from,
+                   "records_taken"_a = x.records_taken, "records_received"_a = x.records_received,
+                   "bytes_received"_a = x.bytes_received, "wire_bytes"_a = x.wire_bytes,
+                   "starved"_a = seconds(x.starved), "fetching"_a = seconds(x.fetching),
+                   "waited"_a = seconds(x.waited), "processor"_a = seconds(x.processor),
+                   "records_sent"_a = x.records_sent, "bytes_sent"_a = x.bytes_sent,
+                   "reading"_a = seconds(x.reading), "sending"_a = seconds(x.sending));
+}
+
 nb::dict dict_of(const pack_stats& x) {
   return dict_with("elements"_a = x.elements, "padding"_a = x.padding);
 }
@@ -95,7 +124,10 @@ nb::dict dict_of(const loader_stats& x) {
       "mixes"_a = list_of(x.mixes), "waited"_a = seconds(x.waited), "waits"_a = dict_of(x.waits),
       "ready_for"_a = dict_of(x.ready_for), "workers_now"_a = x.workers_now,
       "iterating"_a = seconds(x.iterating), "slots"_a = dict_of(x.slots),
-      "device"_a = x.device ? nb::object{dict_of(*x.device)} : nb::none(), "bad"_a = dict_of(x.bad),
+      "device"_a = x.device ? nb::object{dict_of(*x.device)} : nb::none(),
+      "helped"_a = x.helped ? nb::object{dict_of(*x.helped)} : nb::none(),
+      "feeds"_a = list_of(x.feeds),
+      "remote"_a = x.remote ? nb::object{dict_of(*x.remote)} : nb::none(), "bad"_a = dict_of(x.bad),
       "workers_replaced"_a = x.workers_replaced, "snapshot_bytes"_a = x.snapshot_bytes);
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 
 namespace leat {
 
@@ -15,6 +16,30 @@ inline std::int64_t steady_ns() noexcept {
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
+
+/// Nanoseconds that processors have spent on this thread.
+inline std::int64_t processor_ns() noexcept {
+  timespec x{};
+  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &x);
+  return std::int64_t{x.tv_sec} * 1'000'000'000 + x.tv_nsec;
+}
+
+/// What processors spend on one thread, which alone calls `take`.
+class thread_work {
+public:
+  /// Counts from here on; with 0, from the thread's beginning.
+  explicit thread_work(std::int64_t from = processor_ns()) noexcept : last_(from) {}
+
+  /// Since the last call.
+  std::chrono::nanoseconds take() noexcept {
+    const auto before = last_;
+    last_ = processor_ns();
+    return std::chrono::nanoseconds{last_ - before};
+  }
+
+private:
+  std::int64_t last_;
+};
 
 /// Adds to a number that only this thread writes and any thread reads. Avoids a locked instruction,
 /// which takes a good part of the time of a small row.

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace leat {
 
@@ -167,6 +169,19 @@ std::string bytes_written_by(Write write) {
   value_writer to{room};
   write(to);
   return room.take(to.size());
+}
+
+/// What `read` makes of a value_reader over the bytes; nothing if they are torn, or if it leaves
+/// some.
+template <class Read>
+auto read_whole(std::string_view bytes, Read read)
+    -> std::optional<decltype(read(std::declval<value_reader&>()))> try {
+  value_reader from{bytes};
+  auto x = read(from);
+  from.end();
+  return x;
+} catch (const torn_value&) {
+  return std::nullopt;
 }
 
 } // namespace leat

@@ -124,6 +124,11 @@ struct alignas(64) worker_record {
   std::atomic<std::int64_t> busy_ns{0};
   /// Of that time, what it ran lanes for, with the probes that they asked for.
   std::atomic<std::int64_t> iterating_ns{0};
+  /// Rows of batches that it made in `batch_ns`, and probes that were dealt to it as rows.
+  std::atomic<std::uint64_t> batch_rows{0};
+  std::atomic<std::int64_t> batch_ns{0};
+  std::atomic<std::uint64_t> probe_rows{0};
+  std::atomic<std::int64_t> probe_ns{0};
   std::atomic<std::uint64_t> bytes_read{0};
   /// Elements of the packs that it made, and those among them that are padding.
   std::atomic<std::uint64_t> elements_packed{0};

@@ -1,6 +1,10 @@
 #include "runtime/base/xxh3.hpp"
 
 #include <xxhash.h>
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+// The same hashes by the widest instructions that this processor has: twice as fast.
+#include <xxh_x86dispatch.h>
+#endif
 
 #include <bit>
 #include <new>

@@ -54,7 +54,7 @@ class server {
 public:
   explicit server(const served_functions& functions)
       : functions_(functions), socket_(child_socket), requests_(file_descriptor{child_requests}),
-        replies_(file_descriptor{child_content}) {
+        replies_(file_descriptor{child_content}), own_(::getpid()) {
     for (const int x : {child_socket, child_requests, child_content})
       ::fcntl(x, F_SETFD, FD_CLOEXEC); // what functions start has other ends
   }
@@ -108,19 +108,29 @@ private:
     }
   }
 
+  /// For a process that a function has begun by a fork, and that returns from the function as well:
+  /// two answers to one call would be taken for those of two.
+  void end_if_forked() const noexcept {
+    if (::getpid() != own_)
+      ::_exit(EXIT_SUCCESS);
+  }
+
   /// Returns the number of bytes that it wrote.
   std::size_t run_calls(const served_function& what) {
     value_writer to{replies_};
     const std::span<function_call* const> all{given_};
     if (what.takes_many) {
       const auto problem = run(functions_, what, all);
+      end_if_forked();
       for (std::size_t i = 0; i < all.size(); ++i)
         calls_[i].write_reply(to, problem);
       return to.size();
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
       number_of_begun(requests_.bytes()).store(i + 1, std::memory_order_relaxed);
-      calls_[i].write_reply(to, run(functions_, what, all.subspan(i, 1)));
+      const auto problem = run(functions_, what, all.subspan(i, 1));
+      end_if_forked();
+      calls_[i].write_reply(to, problem);
     }
     return to.size();
   }
@@ -129,6 +139,7 @@ private:
   file_descriptor socket_;
   shared_memory requests_;
   shared_memory replies_;
+  const pid_t own_;
   std::deque<received_call> calls_;
   std::vector<function_call*> given_;
 };

@@ -15,6 +15,8 @@ std::string to_string(const child_exit& x) {
     if (const char* name = ::sigdescr_np(x.number))
       return "signal " + std::to_string(x.number) + " (" + name + ")";
     return "signal " + std::to_string(x.number);
+  case child_exit::kind::hung_up:
+    return "it closed its connection, and ran on";
   case child_exit::kind::unknown:
     break;
   }
@@ -22,7 +24,7 @@ std::string to_string(const child_exit& x) {
 }
 
 end_of_child meaning_of(const child_exit& x) noexcept {
-  if (x.how == child_exit::kind::exited)
+  if (x.how == child_exit::kind::exited || x.how == child_exit::kind::hung_up)
     return end_of_child::fault;
   if (x.how == child_exit::kind::unknown)
     return end_of_child::lost;

@@ -14,6 +14,8 @@ struct child_exit {
     signalled,
     /// Nobody knows: another part of the program has waited for it.
     unknown,
+    /// It closed its connection, and ran on until it was ended for that.
+    hung_up,
   };
 
   kind how = kind::unknown;
@@ -28,7 +30,7 @@ std::string to_string(const child_exit& x);
 
 /// What an end says about what the child was doing.
 enum class end_of_child : std::uint8_t {
-  /// It did this itself: a signal that stands for a fault, or an exit.
+  /// It did this itself: a signal that stands for a fault, an exit, or a connection that it closed.
   fault,
   /// Something else ended it.
   lost,

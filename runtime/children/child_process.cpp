@@ -6,7 +6,9 @@
 #include "runtime/storage/file_descriptor.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,6 +140,30 @@ child_exit child_process::end() noexcept {
   exit_ = is_known ? exit_of(status) : child_exit{};
   exit_->memory_ran_out = memory_kills() > memory_kills_before_;
   return *exit_;
+}
+
+child_exit child_process::end_after(std::chrono::milliseconds patience) noexcept {
+  if (exit_ || owner_ != ::getpid())
+    return end();
+  // An old kernel does not tell: it is killed at once, and nobody knows better how it ended.
+  const file_descriptor handle{static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0))};
+  pollfd one{handle.get(), POLLIN, 0};
+  const bool runs_on = handle && uninterrupted([&] {
+                                   return ::poll(&one, 1, static_cast<int>(patience.count()));
+                                 }) == 0;
+  const auto how = end();
+  if (runs_on && how.how == child_exit::kind::signalled && how.number == SIGKILL)
+    exit_ = child_exit{.how = child_exit::kind::hung_up};
+  return *exit_;
+}
+
+bool child_process::has_ended() const noexcept {
+  if (exit_)
+    return true;
+  siginfo_t found{};
+  if (::waitid(P_PID, static_cast<id_t>(pid_), &found, WEXITED | WNOHANG | WNOWAIT) != 0)
+    return errno == ECHILD; // another part of the program has waited for it
+  return found.si_pid == pid_;
 }
 
 } // namespace leat

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -31,6 +32,10 @@ public:
 
   /// Kills it if it lives, and says how it ended. The child of a fork leaves it alone.
   child_exit end() noexcept;
+  /// The same for one that has closed its connection: most are about to end, and only one that
+  /// still runs after `patience` is killed.
+  child_exit end_after(std::chrono::milliseconds patience) noexcept;
+  bool has_ended() const noexcept;
 
 private:
   pid_t pid_ = -1;

@@ -80,10 +80,24 @@ private:
                                          .got = std::generic_category().message(errno)});
       if (ready <= 0)
         look();
+      if (ready == 0 && receive_of_ended())
+        return;
     }
     for (std::size_t i = sockets.size(); i-- > 0;) // backward, as receive() erases
       if (sockets[i].revents != 0)
         receive(i);
+  }
+
+  /// A process that a function has begun keeps the socket open when its own process has ended.
+  /// Returns whether there is one.
+  bool receive_of_ended() {
+    bool is_any = false;
+    for (std::size_t i = flying_.size(); i-- > 0;) // backward, as receive() erases
+      if (flying_[i].in->has_ended()) {
+        receive(i);
+        is_any = true;
+      }
+    return is_any;
   }
 
   void heed() {
@@ -173,7 +187,7 @@ private:
 
   void take_end(function_process& process, const dealt_part& what) {
     const bool was_ready = process.is_ready();
-    const auto how = process.end();
+    const auto how = process.end_by_itself();
     if (problem_)
       return;
     if (!was_ready && meaning_of(how) == end_of_child::fault)

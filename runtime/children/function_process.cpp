@@ -77,7 +77,7 @@ std::optional<child_message> function_process::receive() {
   child_message found;
   ssize_t size = 0;
   do {
-    size = ::recv(channel_->socket.get(), &found, sizeof found, 0);
+    size = ::recv(channel_->socket.get(), &found, sizeof found, MSG_DONTWAIT);
     // If the process ended with calls unread, ECONNRESET comes before the messages that it had
     // sent.
   } while (size < 0 && (errno == EINTR || errno == ECONNRESET));
@@ -124,6 +124,13 @@ child_exit function_process::end() noexcept {
   const auto ended = std::exchange(channel_, nullptr);
   is_ready_ = false;
   return ended ? ended->process.end() : child_exit{};
+}
+
+child_exit function_process::end_by_itself() noexcept {
+  constexpr std::chrono::seconds patience{5};
+  if (channel_)
+    (void)channel_->process.end_after(patience);
+  return end();
 }
 
 } // namespace leat

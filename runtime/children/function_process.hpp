@@ -24,8 +24,8 @@ public:
   /// Starts the process if there is none, and sends it calls of an operation. Throws
   /// `errc::no_resources`, and what `child_recipe::start` throws.
   void send(std::uint64_t operation, std::span<function_call> calls);
-  /// Its next message; nothing if it has ended. Blocks unless `socket` is readable. Throws
-  /// `errc::no_resources`, `torn_value`.
+  /// Its next message; nothing if there is none, as it has ended. To be called once `socket` is
+  /// readable, or the process `has_ended`. Throws `errc::no_resources`, `torn_value`.
   std::optional<child_message> receive();
   /// The bytes of a message that was received.
   value_reader content(const child_message& x) const noexcept;
@@ -38,6 +38,10 @@ public:
   bool has_made_calls() const noexcept { return has_made_calls_; }
   /// Kills it if it lives.
   child_exit end() noexcept;
+  /// The same for one of which there are no more messages: how it ended by itself, if it does soon.
+  child_exit end_by_itself() noexcept;
+  /// Its socket may not say so, as long as a process lives that a function has begun.
+  bool has_ended() const noexcept { return channel_ && channel_->process.has_ended(); }
 
 private:
   struct channel {

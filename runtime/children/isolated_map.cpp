@@ -11,7 +11,6 @@
 
 #include <leat/child_functions.hpp>
 #include <leat/functions.hpp>
-#include <leat/run_worker.hpp>
 
 #include <unistd.h>
 
@@ -108,6 +107,12 @@ std::vector<served_function> requested() {
   ::_exit(EXIT_SUCCESS);
 }
 
+/// In another language the functions of programs say themselves how they are isolated. A map of
+/// leat's may be made there by a function of the language, which finds its file, say.
+bool is_in_children(const std::string& name) {
+  return binding().has("maps") || is_own_map(name) || maps_of_children().has(name);
+}
+
 } // namespace
 
 map_stage map_by_name(const std::string& name, const std::string& parameters) {
@@ -124,7 +129,7 @@ std::function<map_together_function()> map_isolated_in(child_recipe recipe) {
 }
 
 map_stage isolated(map_stage x) {
-  if (!x.make_isolated && !is_own_map(x.name) && !maps_of_children().has(x.name))
+  if (!x.make_isolated && !is_in_children(x.name))
     refuse_argument(x.name, "isolate for a function that no child process knows",
                     "run_worker(argc, argv, maps) first in main, with this map among them");
   x.make_together =
@@ -133,7 +138,7 @@ map_stage isolated(map_stage x) {
   return x;
 }
 
-void run_worker(int argc, char** argv, std::vector<map_stage> maps) {
+void run_if_child(int argc, char** argv, std::vector<map_stage> maps) {
   for (auto& x : maps) {
     auto name = x.name;
     register_map(std::move(name), [x = std::move(x)](const std::string& parameters) {

@@ -15,8 +15,8 @@ namespace {
 /// Words about horizons that each beat pays for. In lock step the least of n numbers rises some
 /// ln(n) times while each of them rises once, so that nobody waits.
 constexpr std::size_t words_per_beat = 8;
-
-constexpr job_rules no_rules{.world_size = 0, .least_ranks = 0, .most_ranks = 0};
+/// A text may count so many processes of so many wrongly until the next tick.
+constexpr std::size_t parts_of_survey = 16;
 
 std::string seconds_text(std::uint64_t ns) {
   const auto tenths = ns / 100'000'000;
@@ -38,12 +38,15 @@ coordinator::coordinator(const coordinator_settings& settings, const std::string
       leases_(settings.times.lease, now) {
   if (const auto found = memory_.read_state())
     state_ = decode_coordinator_state(found->bytes, "state." + std::to_string(found->life));
+  seats_.set(state_.seats);
   // From here on, what an earlier life may still write lands where nobody looks.
   memory_.write_state(life_, encode(state_));
   if (state_.phase == job_phase::running) {
     // The members continue to beat: their statements say all that was known.
     sets_.begin_term(state_.seats.size());
-    steps_.resize(state_.seats.size());
+    steps_.begin_term(state_.seats.size());
+    for (std::uint64_t rank = 0; rank < state_.seats.size(); ++rank)
+      unheard_.insert(unheard_.end(), rank);
   }
   if (!state_.sets.empty())
     set_directory(state_.sets);
@@ -99,23 +102,33 @@ std::string coordinator::fault_of(const cluster_hello& x) const {
   return {};
 }
 
-/// All processes must train on the same. Those that hold a seat of the newest term are right; among
-/// others nobody knows which one is wrong. Processes that have gone do not count.
-void coordinator::compare_with_others(cluster_process& x, time now) {
-  const auto has_sat = [&](const cluster_process& y) { return holds_seat(y.hello.who); };
+/// Those that hold a seat of the newest term are right; among others nobody knows which one is
+/// wrong.
+const cluster_process* coordinator::one_to_compare_with(const cluster_process& x, time now) const {
   const auto counts = [&](const cluster_process& y) {
     return y.connection != x.connection && y.beat.number > 0 && is_present(y, now);
   };
-  const cluster_process* first = nullptr;
-  for (auto seat = state_.seats.begin(); !first && seat != state_.seats.end(); ++seat)
-    if (const auto* holder = processes_.find(seat->holder); holder && counts(*holder))
-      first = holder;
-  for (auto other = processes_.all().begin(); !first && other != processes_.all().end(); ++other)
-    if (counts(other->second))
-      first = &other->second;
+  // All that count train on the same: whoever is equal to one of them is equal to all.
+  if (const auto known = processes_.all().find(compared_);
+      known != processes_.all().end() && counts(known->second) && known->second.work == x.work)
+    return &known->second;
+  for (const auto& seat : state_.seats)
+    if (const auto* holder = processes_.find(seat.holder); holder && counts(*holder))
+      return holder;
+  for (const auto& [connection, other] : processes_.all())
+    if (counts(other))
+      return &other;
+  return nullptr;
+}
+
+/// All processes must train on the same. Those that have gone do not count.
+void coordinator::compare_with_others(cluster_process& x, time now) {
+  const auto has_sat = [&](const cluster_process& y) { return seats_.holds_seat(y.hello.who); };
+  const auto* first = one_to_compare_with(x, now);
+  compared_ = first && first->work != x.work && !has_sat(x) ? first->connection : x.connection;
   if (!first || first->work == x.work)
     return;
-  const auto found = differences(first->hello, x.hello);
+  const auto found = differences(*first->example, *x.example);
   auto text = name_of(x) + " (here) and " + name_of(*first) + " (there) differ";
   for (const auto& one : found)
     text += "\n  " + one;
@@ -126,7 +139,8 @@ void coordinator::compare_with_others(cluster_process& x, time now) {
   if (is_first_right)
     return;
   for (auto& [connection, other] : processes_.all())
-    if (counts(other) && !has_sat(other)) {
+    if (other.connection != x.connection && other.beat.number > 0 && is_present(other, now)
+        && !has_sat(other)) {
       other.refused = text;
       say(connection, now);
     }
@@ -167,8 +181,10 @@ void coordinator::on_beat(source_id from, const cluster_beat& x, time now) {
   process->beat = x;
   process->heard = now;
   process->is_closed = false;
-  if (begins_to_want)
+  if (begins_to_want) {
     process->wants_since = now;
+    ++changes_since_;
+  }
   for (const auto& one : x.gone)
     dead_.insert(number_of(one));
   hear(*process, x);
@@ -183,9 +199,10 @@ void coordinator::on_beat(source_id from, const cluster_beat& x, time now) {
 void coordinator::hear(const cluster_process& who, const cluster_beat& x) {
   if (state_.phase != job_phase::running || x.term != state_.term)
     return;
-  const auto rank = rank_of(x.who);
+  const auto rank = seats_.rank_of(x.who);
   if (!rank)
     return;
+  unheard_.erase(*rank);
   if (state_.sets.empty() && !x.sets.empty()) {
     auto state = state_;
     state.sets = x.sets;
@@ -193,13 +210,25 @@ void coordinator::hear(const cluster_process& who, const cluster_beat& x) {
     set_directory(x.sets);
   }
   if (x.global_step)
-    steps_[*rank] = x.global_step;
+    steps_.set(*rank, *x.global_step);
   hear_ends(*rank, who);
+  for (const auto& feed : x.feeds)
+    hear(feed);
   if (!x.failure.empty())
     fail("rank " + std::to_string(*rank) + ": " + x.failure);
   else if (!x.sets.empty() && x.sets != state_.sets)
     fail("rank " + std::to_string(*rank) + " keeps its sets in " + x.sets + ", others in "
          + state_.sets);
+}
+
+/// What a rank has heard from a former coordinator counts more than what others were offered since.
+void coordinator::hear(const feed_claim& x) {
+  const auto known = feeds_.find(x.name);
+  if (known == feeds_.end() ? feeds_.size() == most_feeds_of_job
+                            : known->second.is_decided || !x.is_decided)
+    return;
+  feeds_[x.name] = x;
+  has_news_ = true;
 }
 
 void coordinator::hear_ends(std::uint64_t rank, const cluster_process& who) {
@@ -218,8 +247,18 @@ void coordinator::on_part(source_id from, const cluster_part& x, time now) {
       || x.term != state_.term || x.rank >= state_.seats.size()
       || state_.seats[x.rank].holder != process->beat.who)
     return;
-  sets_.add(x);
-  say(from, now);
+  const bool is_whole = sets_.add(x);
+  if (is_whole)
+    ask_next(now);
+  else
+    say(from, now);
+}
+
+void coordinator::ask_next(time now) {
+  // One that is away is asked when it is heard again.
+  while (const auto rank = sets_.next_to_ask())
+    if (const auto* x = holder_of(*rank); x && !x->is_closed)
+      return say(x->connection, now);
 }
 
 void coordinator::on_closed(source_id from) {
@@ -227,7 +266,7 @@ void coordinator::on_closed(source_id from) {
   if (!process)
     return;
   process->is_closed = true; // from the next tick on, others on its host look whether it has ended
-  if (!holds_seat(process->hello.who))
+  if (!seats_.holds_seat(process->hello.who))
     processes_.forget(from);
 }
 
@@ -253,6 +292,7 @@ void coordinator::on_not_stored(const job_position& at, const std::string& why) 
 void coordinator::write(coordinator_state x) {
   memory_.write_state(life_, encode(x));
   state_ = std::move(x);
+  seats_.set(state_.seats);
   if (memory_.newest_life() != life_)
     give_way();
 }
@@ -285,17 +325,11 @@ void coordinator::say_all(time now) {
       say(x, now);
 }
 
-std::optional<std::uint64_t> coordinator::rank_of(const incarnation& who) const {
-  const auto seat = std::find_if(state_.seats.begin(), state_.seats.end(),
-                                 [&](const auto& one) { return one.holder == who; });
-  if (seat == state_.seats.end())
-    return std::nullopt;
-  return static_cast<std::uint64_t>(seat - state_.seats.begin());
-}
-
 std::optional<cluster_seat> coordinator::seat_for(const cluster_process& x, time now) {
-  const auto rank = rank_of(x.beat.who);
-  if (state_.phase != job_phase::running || !rank)
+  const auto rank = seats_.rank_of(x.beat.who);
+  // One that has not taken its seat when the term fails takes it, and hears of the failure there.
+  const bool is_late = state_.phase == job_phase::failed && x.beat.term == 0;
+  if ((state_.phase != job_phase::running && !is_late) || !rank)
     return std::nullopt;
   const auto& seat = state_.seats[*rank];
   // Counted from when the directory last called this life the newest.
@@ -328,6 +362,25 @@ coordinator::neighbours coordinator::suspects_for(const cluster_process& x) cons
   return some;
 }
 
+std::string coordinator::what_it_waits_for(const cluster_process& x) const {
+  if (!x.wants_seat())
+    return {};
+  if (!waiting_ || changes_since_ * parts_of_survey >= processes_.all().size()) {
+    waiting_.emplace(processes_);
+    changes_since_ = 0;
+  }
+  return waiting_->text_for(x, state_);
+}
+
+std::vector<fed_rank> coordinator::fed_ranks() const {
+  std::vector<fed_rank> all;
+  for (std::uint64_t rank = 0; rank < state_.seats.size(); ++rank)
+    if (const auto* holder = processes_.find(state_.seats[rank].holder);
+        holder && !holder->beat.feeds_at.empty())
+      all.push_back({.rank = rank, .feeds_at = holder->beat.feeds_at});
+  return all;
+}
+
 void coordinator::say(source_id to, time now) {
   step_limit_ = step_limit();
   if (const auto* process = processes_.find(to))
@@ -344,73 +397,36 @@ void coordinator::say(const cluster_process& to, time now) {
                  .term = state_.term,
                  .stop = state_.term == 0 ? 0 : state_.term - 1,
                  .reason = state_.reason,
-                 .waits_for = what_it_waits_for(to, processes_, state_),
+                 .waits_for = what_it_waits_for(to),
                  .refused = to.refused,
                  .is_over = state_.phase == job_phase::over,
                  .target = sets_.target(),
                  .given_up = sets_.given_up(),
                  .stored = sets_.stored(),
+                 .keep = settings_.keep,
                  .store_failures = sets_.failures(),
                  .store_failure = sets_.failure(),
                  .neighbours = suspects_for(to)};
   if (to.refused.empty() && to.beat.number > 0)
     x.seat = seat_for(to, now);
   if (state_.phase == job_phase::forming
-      || (is_running && was_of_the_term && !rank_of(to.beat.who)))
+      || (is_running && was_of_the_term && !seats_.rank_of(to.beat.who)))
     x.stop = state_.term;
   if (state_.phase == job_phase::failed && was_of_the_term)
     x.failure = state_.reason;
+  // One that has just begun may not have heard what its ranks know.
+  for (const auto& [name, feed] : feeds_)
+    if (feed.is_decided || unheard_.empty())
+      x.feeds.push_back(feed);
+  if (x.seat && to.beat.serves)
+    x.fed_ranks = fed_ranks();
+  x.first_elsewhere =
+      to.beat.serves && is_running && !state_.seats.front().holder.is_same_process(to.beat.who);
   if (x.seat && ends_)
     x.horizons = ends_->known();
   if (x.seat && was_of_the_term)
     x.needed = sets_.needed_of(x.seat->rank);
   output_.words.push_back({to.connection, std::move(x)});
-}
-
-cluster_status coordinator::status(time now) const {
-  cluster_status x{.life = life_,
-                   .term = state_.term,
-                   .phase = static_cast<std::uint8_t>(state_.phase),
-                   .reason = state_.reason,
-                   .start = state_.start,
-                   .stored = sets_.stored(),
-                   .target = sets_.target(),
-                   .store_failures = sets_.failures(),
-                   .store_failure = sets_.failure(),
-                   .rules = rules().value_or(no_rules),
-                   .sets = state_.sets,
-                   .job = settings_.job};
-  for (std::uint64_t rank = 0; rank < state_.seats.size(); ++rank) {
-    auto& to = x.ranks.emplace_back();
-    to.rank = rank;
-    to.has_come_back = state_.seats[rank].has_come_back;
-    const auto* holder = processes_.find(state_.seats[rank].holder);
-    if (!holder)
-      continue;
-    to.host_name = holder->hello.host_name;
-    to.pid = holder->hello.process.pid;
-    to.at = holder->beat.saves_from;
-    to.global_step = holder->beat.global_step;
-    to.silent_ns = static_cast<std::uint64_t>((now - holder->heard).count());
-    to.is_connected = !holder->is_closed;
-    to.is_done = holder->beat.is_done;
-    to.hunger = holder->beat.hunger;
-    to.rows_per_second = holder->beat.rows_per_second;
-    to.failure = holder->beat.failure;
-  }
-  for (const auto& [connection, process] : processes_.all())
-    if (x.job.empty() && process.refused.empty())
-      x.job = process.hello.job;
-  for (const auto& [connection, process] : processes_.all())
-    if (!process.is_closed && !rank_of(process.beat.who)
-        && (process.wants_seat() || !process.refused.empty()))
-      x.waiting.push_back({.host_name = process.hello.host_name,
-                           .pid = process.hello.process.pid,
-                           .rank = process.hello.rank,
-                           .waits_for = process.refused.empty()
-                                            ? what_it_waits_for(process, processes_, state_)
-                                            : "nothing: it was refused: " + process.refused});
-  return x;
 }
 
 void coordinator::retire() {

@@ -12,7 +12,10 @@
 #include "runtime/cluster/epoch_ends.hpp"
 #include "runtime/cluster/leases.hpp"
 #include "runtime/cluster/processes.hpp"
+#include "runtime/cluster/rank_steps.hpp"
+#include "runtime/cluster/seat_index.hpp"
 #include "runtime/cluster/set_collection.hpp"
+#include "runtime/cluster/waiting_text.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -49,6 +52,8 @@ struct coordinator_output {
 /// connections are numbers that its caller gives. After each call, `take_output` has what is to be
 /// sent and stored. Reads and writes the state directory inside its calls, which throw
 /// `errc::io` if that fails: it then grants nothing any more, and another one may take over.
+/// Messages cost O(log n) with n ranks, and a tick O(n log n): so a job costs in proportion to its
+/// ranks, which tests/cluster/cluster_scale_test.cpp watches.
 /// Large because it is the protocol: model and docs have a table of the same events.
 class coordinator {
 public:
@@ -94,8 +99,11 @@ private:
 
   // What comes in:
   void hear(const cluster_process& who, const cluster_beat& x);
+  void hear(const feed_claim& x);
   void hear_ends(std::uint64_t rank, const cluster_process& who);
   void compare_with_others(cluster_process& x, time now);
+  /// One that it is compared with; null: there is none.
+  const cluster_process* one_to_compare_with(const cluster_process& x, time now) const;
   /// Whether the process belongs to another state directory, as far as this one tells: then its
   /// beats are ignored.
   bool is_foreign(cluster_process& x, const cluster_beat& beat);
@@ -121,8 +129,6 @@ private:
   bool is_lost(const incarnation& holder, time now) const;
   /// The process is there, as far as anybody knows.
   bool is_present(const cluster_process& x, time now) const;
-  /// In whatever incarnation.
-  bool holds_seat(const incarnation& who) const;
   bool is_gone(const incarnation& holder) const;
   bool is_free(const incarnation& holder, time now) const;
   /// The rules of the term, or of the ranks that wait for the next one; none before anybody has
@@ -133,8 +139,7 @@ private:
   void forget_others(time now);
   /// Under the policy `alone`: see cluster_seat::step_limit.
   std::uint64_t step_limit() const;
-  /// The rank whose seat the process holds, if any.
-  std::optional<std::uint64_t> rank_of(const incarnation& who) const;
+  std::string what_it_waits_for(const cluster_process& x) const;
   /// The process wants a seat, and is alive.
   bool is_waiting(const cluster_process& x, time now) const;
   void collect();
@@ -144,12 +149,15 @@ private:
   void fail(const std::string& why);
   void say(source_id to, time now);
   void say(const cluster_process& to, time now);
+  /// Asks the next rank for its part of the set that is being collected, if there is room for it.
+  void ask_next(time now);
   void say_all(time now);
   /// Says what is new to everybody, if anything is, and if it is urgent or paid for.
   bool say_news(time now);
   /// Has some processes of these hosts look for suspects; others hear of them with their beats.
   void say_to_lookers(const std::set<host_key>& hosts, time now);
   neighbours suspects_for(const cluster_process& x) const;
+  std::vector<fed_rank> fed_ranks() const;
   std::optional<cluster_seat> seat_for(const cluster_process& x, time now);
   void retire();
   /// Ends, because a newer life has begun.
@@ -171,18 +179,26 @@ private:
   bool has_lost_directory_ = false;
 
   coordinator_state state_;
+  /// Where the seats in `state_` are.
+  seat_index seats_;
   cluster_processes processes_;
+  /// A process that all others were compared with, as long as it counts; 0: none.
+  source_id compared_ = 0;
   leases leases_;
   /// Holders of seats that are known to have ended.
   std::set<process_number> dead_;
   /// Holders on each host that may have ended, as of the last tick, in the order of their numbers.
   std::map<host_key, neighbours> suspects_;
+  /// The records that serve the job, by the names of feeds: those of which it heard first, unless a
+  /// rank knows others from a former coordinator.
+  std::map<std::string, feed_claim> feeds_;
   // What belongs to one term:
   std::optional<epoch_ends> ends_;
   set_collection sets_;
-  /// The step that each rank is done with, as far as its present life has said so.
-  std::vector<std::optional<std::uint64_t>> steps_;
+  rank_steps steps_;
   std::uint64_t step_limit_ = 0;
+  /// Ranks that have not said anything in this term, to this life of the coordinator.
+  std::set<std::uint64_t> unheard_;
   /// Ranks that are lost, and since when.
   std::map<std::uint64_t, time> lost_;
   /// Something has changed, and every process is to hear of it.
@@ -191,6 +207,10 @@ private:
   /// them each time would cost the square of their number: so beats pay for these words.
   bool has_risen_ = false;
   std::size_t paid_words_ = 0;
+  /// For texts. One of this half beat will do, if few have come since: there may be thousands to
+  /// tell.
+  mutable std::optional<waiting_survey> waiting_;
+  mutable std::size_t changes_since_ = 0;
   coordinator_output output_;
   /// What it says when it has ended.
   std::vector<coordinator_output::addressed> last_words_;

@@ -39,6 +39,8 @@ struct coordinator_settings {
   /// The job's id, which processes that name one must name; empty: any.
   std::string job = {};
   cluster_times times = {};
+  /// Stored sets that stay.
+  std::uint64_t keep = 3;
 };
 
 } // namespace leat

@@ -70,6 +70,7 @@ void coordinator::tick(time now) {
   if (const auto newest = memory_.newest_life(); newest != life_)
     return newest > life_ ? give_way() : give_up();
   checked_ = now;
+  waiting_.reset();
   forget_others(now);
   const auto hosts = look_for_suspects(now);
   switch (state_.phase) {
@@ -146,7 +147,10 @@ void coordinator::begin_term(std::vector<coordinator_state::seat> seats, time no
   const auto start = wanted ? wanted : sets_.stored();
   sets_.begin_term(world);
   ends_.reset();
-  steps_.assign(world, std::nullopt);
+  steps_.begin_term(world);
+  unheard_.clear();
+  for (std::uint64_t rank = 0; rank < world; ++rank)
+    unheard_.insert(unheard_.end(), rank);
   step_limit_ = 0;
   lost_.clear();
   for (const auto& x : state_.seats)
@@ -244,30 +248,37 @@ bool coordinator::end_if_done() {
   return true;
 }
 
-/// Gives a rank whose former holder is certainly gone to the process that wants it.
+/// Gives ranks whose former holders are certainly gone to the processes that want them.
 void coordinator::let_come_back(time now) {
   if (sets_.is_storing())
     return; // a set with a part of the former life could be ahead of the new one
+  auto state = state_;
+  std::vector<std::uint64_t> ranks;
   for (const auto& [connection, x] : processes_.all()) {
-    if (!is_waiting(x, now) || !x.hello.rank || x.work != state_.work)
+    if (!is_waiting(x, now) || !x.hello.rank || x.work != state.work)
       continue;
     const auto rank = *x.hello.rank;
-    if (rank >= state_.seats.size() || state_.seats[rank].holder == x.beat.who
-        || !is_free(state_.seats[rank].holder, now))
+    if (rank >= state.seats.size() || state.seats[rank].holder == x.beat.who
+        || !is_free(state.seats[rank].holder, now))
       continue;
-    auto state = state_;
+    leases_.forget(state.seats[rank].holder);
+    leases_.grant(x.beat.who, now, time{0});
     state.seats[rank] = seat_of(x);
     state.seats[rank].has_come_back = true;
-    state.reason = "rank " + std::to_string(rank) + " came back as " + name_of(x);
-    leases_.forget(state_.seats[rank].holder);
-    leases_.grant(x.beat.who, now, time{0});
-    write(std::move(state));
-    output_.log.push_back("term " + std::to_string(state_.term) + ": " + state_.reason);
-    lost_.erase(rank);
-    steps_[rank].reset();
-    sets_.restart();
-    has_news_ = true;
+    ranks.push_back(rank);
+    state.reason =
+        ranks_text(ranks) + " came back" + (ranks.size() == 1 ? " as " + name_of(x) : "");
   }
+  if (ranks.empty())
+    return;
+  write(std::move(state)); // once, however many have come
+  output_.log.push_back("term " + std::to_string(state_.term) + ": " + state_.reason);
+  for (const auto rank : ranks) {
+    lost_.erase(rank);
+    steps_.forget(rank);
+  }
+  sets_.restart();
+  has_news_ = true;
 }
 
 /// If all ranks are lost, and others want to train on something else, lets them: none of them would
@@ -341,11 +352,6 @@ bool coordinator::is_present(const cluster_process& x, time now) const {
          && now - x.heard <= settings_.times.lost;
 }
 
-bool coordinator::holds_seat(const incarnation& who) const {
-  return std::any_of(state_.seats.begin(), state_.seats.end(),
-                     [&](const auto& seat) { return seat.holder.is_same_process(who); });
-}
-
 bool coordinator::is_waiting(const cluster_process& x, time now) const {
   return x.wants_seat() && !is_lost(x.beat.who, now);
 }
@@ -369,13 +375,10 @@ std::uint64_t coordinator::step_limit() const {
   constexpr auto none = std::numeric_limits<std::uint64_t>::max();
   if (!state_.rules || !state_.rules->lets_ranks_come_back())
     return none;
-  auto least = none;
-  for (const auto& step : steps_) {
-    if (!step)
-      return step_limit_;
-    least = std::min(least, *step);
-  }
-  return least > none - state_.rules->run_ahead ? none : least + state_.rules->run_ahead;
+  const auto least = steps_.least();
+  if (!least)
+    return step_limit_;
+  return *least > none - state_.rules->run_ahead ? none : *least + state_.rules->run_ahead;
 }
 
 std::optional<job_rules> coordinator::rules() const {
@@ -433,7 +436,8 @@ void coordinator::forget_others(time now) {
   const bool is_running = state_.phase == job_phase::running || state_.phase == job_phase::over;
   processes_.forget([&](const cluster_process& x) {
     const bool is_silent = now - x.heard > 2 * settings_.times.lease;
-    return (is_silent || x.is_closed) && !(holds_seat(x.hello.who) && (is_running || !is_silent));
+    return (is_silent || x.is_closed)
+           && !(seats_.holds_seat(x.hello.who) && (is_running || !is_silent));
   });
 }
 

@@ -1,7 +1,5 @@
 #include "runtime/cluster/epoch_ends.hpp"
 
-#include <algorithm>
-
 namespace leat {
 
 namespace {
@@ -22,38 +20,34 @@ bool epoch_ends::state(std::uint64_t epoch, std::uint64_t rank, const epoch_hori
   auto& all = said_[epoch];
   all.ranks.resize(world_size_);
   all.said.resize(world_size_);
-  const bool is_new = !all.said[rank];
-  if (is_new) {
-    all.said[rank] = true;
-    ++all.number;
-  }
-  const auto before = all.ranks[rank].batches;
-  if (!raise(all.ranks[rank], x) && !is_new)
+  auto& of_rank = all.ranks[rank];
+  const auto before = of_rank;
+  const bool has_said = all.said[rank];
+  if (!raise(of_rank, x) && has_said)
     return false;
-  auto& known = known_[epoch];
-  const bool was_ahead = rule_ == epoch_end::drop && before > known.batches;
-  return !was_ahead && raise(known, joined(all)); // looks at all ranks only if the least may rise
+  all.said[rank] = true;
+  if (has_said)
+    all.batches.change(before.batches, of_rank.batches);
+  else
+    all.batches.add(of_rank.batches);
+  if (of_rank.is_final) // it was not before: a final one stays
+    all.of_final.add(of_rank.batches);
+  const bool rose = raise(known_[epoch], joined(all));
+  if (known_[epoch].is_final)
+    said_.erase(epoch);
+  return rose;
 }
 
 /// drop: the epoch ends with the rank that has the fewest batches; mask: with the one that has the
 /// most.
 epoch_horizon epoch_ends::joined(const statements& x) const {
-  const auto by_batches = [](const auto& a, const auto& b) { return a.batches < b.batches; };
-  const bool all_said = x.number == world_size_;
-  if (rule_ == epoch_end::drop) {
-    if (!all_said)
-      return {};
-    const auto least = std::min_element(x.ranks.begin(), x.ranks.end(), by_batches)->batches;
-    const bool is_final = std::any_of(x.ranks.begin(), x.ranks.end(), [&](const auto& rank) {
-      return rank.is_final && rank.batches == least;
-    });
-    return {least, is_final};
-  }
-  const auto most = std::max_element(x.ranks.begin(), x.ranks.end(), by_batches)->batches;
-  const bool is_final = all_said
-                        && std::all_of(x.ranks.begin(), x.ranks.end(),
-                                       [](const auto& rank) { return rank.is_final; });
-  return {most, is_final};
+  const bool all_said = x.batches.size() == world_size_;
+  if (rule_ != epoch_end::drop)
+    return {x.batches.largest(), all_said && x.of_final.size() == world_size_};
+  if (!all_said)
+    return {};
+  const auto least = x.batches.least();
+  return {least, !x.of_final.empty() && x.of_final.least() == least};
 }
 
 bool epoch_ends::know(std::uint64_t epoch, std::uint64_t batches) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "messages/epoch_horizon.hpp"
+#include "runtime/base/numbers/counted_numbers.hpp"
 
 #include <leat/pipeline.hpp>
 
@@ -33,7 +34,10 @@ private:
     /// By rank; `said` tells which of them have said anything.
     std::vector<epoch_horizon> ranks;
     std::vector<bool> said;
-    std::uint64_t number = 0;
+    /// Batches of those that have said something, and of those that are final: each beat of a large
+    /// job may change one of them, and nobody looks at all.
+    counted_numbers batches;
+    counted_numbers of_final;
   };
 
   epoch_horizon joined(const statements& x) const;

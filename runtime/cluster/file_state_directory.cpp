@@ -4,6 +4,7 @@
 #include "runtime/storage/durable_file.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/open_directory.hpp"
+#include "runtime/storage/remote/web_address.hpp"
 #include "runtime/storage/whole_file.hpp"
 
 #include <leat/error.hpp>
@@ -55,6 +56,7 @@ void check_writers(const fs::path& directory) {
 file_state_directory::file_state_directory(fs::path directory) : directory_(std::move(directory)) {
   if (directory_.empty())
     refuse_argument("cluster", "no state directory", "a path");
+  check_is_path(directory_.string(), "cluster");
 }
 
 void file_state_directory::prepare() {

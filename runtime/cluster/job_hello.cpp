@@ -2,6 +2,7 @@
 
 #include "runtime/base/text.hpp"
 #include "runtime/cluster/process/process_identity.hpp"
+#include "runtime/snapshot/snapshot.hpp"
 
 #include <leat/bad_sample.hpp>
 
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <utility>
 
 namespace leat {
 
@@ -54,18 +56,28 @@ std::string text_of(bad_sample_policy x) {
   return "unknown";
 }
 
+/// Ranks may read the same data from different servers: what counts is the data digest.
+operator_facts without_versions(operator_facts x) {
+  if (x.data)
+    x.data->versions = {};
+  for (auto& input : x.inputs)
+    input = without_versions(std::move(input));
+  return x;
+}
+
 } // namespace
 
 cluster_hello hello_for(const rank_job& job) {
   const auto& shape = job.plan->shape;
   snapshot beginning;
   beginning.pipeline = job.facts;
+  beginning.pipeline.root = without_versions(std::move(beginning.pipeline.root));
   std::random_device random;
   return {.version = LEAT_VERSION,
           .who = {.high = random_bits(random), .low = random_bits(random)},
           .process = this_process(),
           .host_name = name_of_host(),
-          .pipeline = job.encode(beginning, {}),
+          .pipeline = encode(beginning),
           .options = {{"epochs", text_of(job.epochs)},
                       {"steps", text_of(job.steps)},
                       {"bad_samples", text_of(job.plan->bad_samples)},

@@ -83,7 +83,15 @@ std::optional<cluster_beat> member::take_beat(time now) {
                  .is_leaving = is_leaving_,
                  .gone = gone_,
                  .hunger = seated_.hunger,
-                 .rows_per_second = seated_.rows_per_second};
+                 .rows_per_second = seated_.rows_per_second,
+                 .workers_at = makers_.workers_at,
+                 .workers = makers_.workers,
+                 .helper_cores = makers_.helper_cores,
+                 .feeds_at = makers_.feeds_at,
+                 .serves = makers_.serves};
+  for (const auto& [name, feed] : feeds_)
+    x.feeds.emplace_back(feed).is_decided = decided_feeds_.contains(name);
+  x.fed = fed_.all();
   if (seated_.term == 0)
     return x;
   x.saves_from = seated_.trainer.saves_from;
@@ -116,6 +124,7 @@ void member::measure(time now) {
     of.rows_per_second = static_cast<std::uint64_t>(rows / span.count());
     of.hunger = static_cast<std::uint64_t>(1000 * std::clamp(waited / span, 0.0, 1.0));
   }
+  fed_.measure(of.measured ? now - *of.measured : time{0});
   of.measured = now;
   of.measured_at = of.trainer;
 }
@@ -136,6 +145,7 @@ void member::on_word(const cluster_word& x, time now) {
   const bool is_answer = sent != sent_.end();
   const auto asked = is_answer ? sent->second : time{0};
   sent_.erase(sent_.begin(), is_answer ? std::next(sent) : sent_.begin());
+  is_first_elsewhere_ = x.first_elsewhere; // also of one that is refused: it may have a journal
   if (!x.refused.empty()) {
     refused_ = x.refused;
     return;
@@ -158,10 +168,16 @@ void member::on_word(const cluster_word& x, time now) {
     sit(x);
   if (x.term != seated_.term)
     return;
+  for (const auto& feed : x.feeds)
+    if (decided_feeds_.insert(feed.name).second) { // what was decided once stays so
+      feeds_[feed.name] = feed;
+      feeds_[feed.name].is_decided = false; // the set says that
+    }
   // A coordinator that has just begun does not know how far others are.
   seat_.step_limit = std::max(seat_.step_limit, x.seat->step_limit);
   seated_.lease_until = std::max(seated_.lease_until, until);
   join(seated_.known, x.horizons);
+  seated_.fed_ranks = x.fed_ranks;
   hear_stored(x);
   seated_.target = x.target;
   give_piece(x);
@@ -182,6 +198,7 @@ void member::sit(const cluster_word& x) {
   seat_ = *x.seat;
   seated_.trainer.saves_from = seat_.start.value_or(job_position{});
   stored_ = x.stored;
+  keep_ = x.keep;
   store_failures_ = x.store_failures;
   has_news_ = true;
 }
@@ -194,6 +211,7 @@ void member::let_go() {
 }
 
 void member::hear_stored(const cluster_word& x) {
+  keep_ = x.keep;
   if (x.stored && (!stored_ || *x.stored > *stored_)) {
     stored_ = x.stored;
     seated_.saved.erase(seated_.saved.begin(), seated_.saved.upper_bound(*stored_));
@@ -294,6 +312,21 @@ void member::save(const job_position& at, kept_part part) {
 void member::wait_for_saved(bool waits) {
   has_news_ = has_news_ || (waits && !seated_.waits_for_saved);
   seated_.waits_for_saved = waits;
+}
+
+void member::made_by(const maker_note& x) {
+  // Whoever serves a rank looks for it there.
+  has_news_ = has_news_ || x.feeds_at != makers_.feeds_at || x.serves != makers_.serves;
+  makers_ = x;
+}
+
+void member::claim(const feed_claim& x) {
+  if (feeds_.size() < most_feeds_of_job && feeds_.try_emplace(x.name, x).second)
+    has_news_ = true;
+}
+
+const feed_claim* member::decided_feed(const std::string& name) const {
+  return decided_feeds_.contains(name) ? &feeds_.at(name) : nullptr;
 }
 
 void member::finish() {

@@ -6,12 +6,14 @@
 #include "messages/cluster/word.hpp"
 #include "runtime/cluster/coordinator_settings.hpp"
 #include "runtime/cluster/epoch_ends.hpp"
+#include "runtime/cluster/feed_rates.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +30,21 @@ struct trainer_note {
   /// for them.
   std::uint64_t rows = 0;
   std::chrono::nanoseconds waited{0};
+};
+
+/// Who makes a rank's rows; for people, and for helpers that look for ranks.
+struct maker_note {
+  /// "host:port" where helpers join; empty: nowhere.
+  std::string workers_at = {};
+  /// Threads of the rank, and of helpers that are there.
+  std::uint64_t workers = 0;
+  std::uint64_t helper_cores = 0;
+  /// "host:port" where feeds connect; empty: nowhere.
+  std::string feeds_at = {};
+  /// It serves its own sources to all ranks.
+  bool serves = false;
+
+  friend bool operator==(const maker_note&, const maker_note&) = default;
 };
 
 /// What a rank's process states to the coordinator in beats, and what the coordinator's words allow
@@ -67,6 +84,18 @@ public:
   /// The set that the seat's term began with is loaded: batches follow from there.
   void begin(const job_position& at, std::uint64_t global_step);
   void move_on(const trainer_note& x);
+  void made_by(const maker_note& x);
+  /// What feeds have given the rank so far; rates are measured here.
+  void fed_by(std::vector<feed_progress> x) { fed_.note(std::move(x)); }
+  /// A feed offers these records. They are stated if none were offered under that name before.
+  void claim(const feed_claim& x);
+  /// The records that serve the job under this name; null as long as that is open.
+  const feed_claim* decided_feed(const std::string& name) const;
+  /// Where the ranks of its term let feeds in, as far as they have said so; for a process that
+  /// serves them.
+  const std::vector<fed_rank>& fed_ranks() const noexcept { return seated_.fed_ranks; }
+  /// Likewise: another process is rank 0.
+  bool is_first_elsewhere() const noexcept { return is_first_elsewhere_; }
   /// The first step of the job at which move_on() brings something that others may wait for.
   std::uint64_t next_news() const noexcept;
   /// The rank has rows for so many batches of an epoch.
@@ -102,6 +131,8 @@ public:
   const std::string& refused() const noexcept { return refused_; }
   bool is_over() const noexcept { return is_over_; }
   const std::optional<job_position>& stored() const noexcept { return stored_; }
+  /// So many of the sets that are stored stay; 0: that is not known yet.
+  std::uint64_t keep() const noexcept { return keep_; }
   std::uint64_t store_failures() const noexcept { return store_failures_; }
   const std::string& store_failure() const noexcept { return store_failure_; }
   const std::string& waits_for() const noexcept { return waits_for_; }
@@ -153,6 +184,7 @@ private:
     std::string failure;
     bool is_own_failure = false;
     bool is_failure_heard = false;
+    std::vector<fed_rank> fed_ranks;
     // For people:
     /// When its pace was measured last, and how far the trainer was then.
     std::optional<time> measured;
@@ -180,6 +212,11 @@ private:
   std::optional<job_position> wanted_start_;
   std::vector<incarnation> gone_;
   bool is_leaving_ = false;
+  maker_note makers_;
+  feed_rates fed_;
+  /// By name: those that serve the job, or else those that were offered first.
+  std::map<std::string, feed_claim> feeds_;
+  std::set<std::string> decided_feeds_;
 
   in_term seated_;
   /// The last seat that it had.
@@ -187,8 +224,10 @@ private:
 
   // What was heard:
   std::string refused_;
+  bool is_first_elsewhere_ = false;
   bool is_over_ = false;
   std::optional<job_position> stored_;
+  std::uint64_t keep_ = 0;
   std::uint64_t store_failures_ = 0;
   std::string store_failure_;
   std::string waits_for_;

@@ -54,11 +54,31 @@ void fields(const Visit& visit, Seat& x) {
 }
 
 template <class Visit>
+void fields(const Visit& visit, either<feed_progress> auto& x) {
+  visit(LEAT_FIELD(name), LEAT_FIELD(at), LEAT_FIELD(has_journal), LEAT_FIELD(records_read),
+        LEAT_FIELD(reached), LEAT_FIELD(needed_from), LEAT_FIELD(records_received),
+        LEAT_FIELD(bytes_received), LEAT_FIELD(waited_ns), LEAT_FIELD(records_per_second),
+        LEAT_FIELD(bytes_per_second), LEAT_FIELD(hunger));
+}
+
+template <class Visit>
 void fields(const Visit& visit, either<rank_status> auto& x) {
   visit(LEAT_FIELD(rank), LEAT_FIELD(host_name), LEAT_FIELD(pid), LEAT_FIELD(at),
         LEAT_FIELD(global_step), LEAT_FIELD(silent_ns), LEAT_FIELD(is_connected),
         LEAT_FIELD(is_done), LEAT_FIELD(has_come_back), LEAT_FIELD(hunger),
-        LEAT_FIELD(rows_per_second), LEAT_FIELD(failure));
+        LEAT_FIELD(rows_per_second), LEAT_FIELD(failure), LEAT_FIELD(workers_at),
+        LEAT_FIELD(workers), LEAT_FIELD(helper_cores), LEAT_FIELD(feeds_at), LEAT_FIELD(fed));
+}
+
+template <class Visit>
+void fields(const Visit& visit, either<feed_claim> auto& x) {
+  visit(LEAT_FIELD(name), LEAT_FIELD(high), LEAT_FIELD(low), LEAT_FIELD(has_journal),
+        LEAT_FIELD(is_decided));
+}
+
+template <class Visit>
+void fields(const Visit& visit, either<fed_rank> auto& x) {
+  visit(LEAT_FIELD(rank), LEAT_FIELD(feeds_at));
 }
 
 template <class Visit>
@@ -80,7 +100,9 @@ void fields(const Visit& visit, either<cluster_beat> auto& x) {
         LEAT_FIELD(start), LEAT_FIELD(saves_from), LEAT_FIELD(global_step), LEAT_FIELD(horizons),
         LEAT_FIELD(ends), LEAT_FIELD(saved), LEAT_FIELD(failure), LEAT_FIELD(is_done),
         LEAT_FIELD(is_leaving), LEAT_FIELD(gone), LEAT_FIELD(hunger), LEAT_FIELD(rows_per_second),
-        LEAT_FIELD(waits_for_saved));
+        LEAT_FIELD(waits_for_saved), LEAT_FIELD(workers_at), LEAT_FIELD(workers),
+        LEAT_FIELD(helper_cores), LEAT_FIELD(feeds_at), LEAT_FIELD(feeds), LEAT_FIELD(fed),
+        LEAT_FIELD(serves));
 }
 
 template <class Visit>
@@ -89,7 +111,8 @@ void fields(const Visit& visit, either<cluster_word> auto& x) {
         LEAT_FIELD(waits_for), LEAT_FIELD(seat), LEAT_FIELD(horizons), LEAT_FIELD(failure),
         LEAT_FIELD(refused), LEAT_FIELD(is_over), LEAT_FIELD(target), LEAT_FIELD(given_up),
         LEAT_FIELD(needed), LEAT_FIELD(stored), LEAT_FIELD(store_failures),
-        LEAT_FIELD(store_failure), LEAT_FIELD(neighbours), LEAT_FIELD(moved_to));
+        LEAT_FIELD(store_failure), LEAT_FIELD(neighbours), LEAT_FIELD(moved_to), LEAT_FIELD(feeds),
+        LEAT_FIELD(fed_ranks), LEAT_FIELD(first_elsewhere), LEAT_FIELD(keep));
 }
 
 template <class Visit>
@@ -116,7 +139,9 @@ bool fits(const Wire&) {
 
 bool fits(const wire::Beat& x) {
   constexpr int most_statements = 64; // a member is in an epoch or two, and keeps three parts
-  return x.horizons_size() <= most_statements && x.saved_size() <= most_statements;
+  return x.horizons_size() <= most_statements && x.saved_size() <= most_statements
+         && x.feeds_size() <= static_cast<int>(most_feeds_of_job)
+         && x.fed_size() <= static_cast<int>(most_feeds_of_job);
 }
 
 bool fits(const wire::Status& x) {

@@ -6,6 +6,7 @@
 #include <leat/error.hpp>
 
 #include <map>
+#include <utility>
 
 namespace leat {
 
@@ -43,8 +44,30 @@ cluster_process& cluster_processes::add(source_id from, const cluster_hello& x, 
   if (const auto newest = newest_.find(number_of(x.who)); newest != newest_.end())
     remove(all_.find(newest->second));
   newest_[number_of(x.who)] = from;
-  return all_[from] = {
-             .connection = from, .hello = x, .work = work_of(x), .heard = now, .wants_since = now};
+  auto& process = all_[from];
+  process.connection = from;
+  process.hello = x;
+  process.work = work_of(x);
+  process.example = example_of(process.work, x);
+  process.heard = process.wants_since = now;
+  auto& own = process.hello;
+  std::exchange(own.token, {}); // these give their memory back
+  std::exchange(own.pipeline, {});
+  std::exchange(own.options, {});
+  return process;
+}
+
+std::shared_ptr<const cluster_hello> cluster_processes::example_of(const hash128& work,
+                                                                   const cluster_hello& x) {
+  const std::pair key{work.high, work.low};
+  if (const auto known = examples_.find(key); known != examples_.end())
+    if (auto found = known->second.lock())
+      return found;
+  std::erase_if(examples_, [](const auto& one) { return one.second.expired(); });
+  auto made = std::make_shared<cluster_hello>(x);
+  std::exchange(made->token, {});
+  examples_[key] = made;
+  return made;
 }
 
 cluster_process* cluster_processes::find(source_id from) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,8 +23,11 @@ struct cluster_process {
   using time = std::chrono::nanoseconds;
 
   source_id connection = 0;
+  /// Without what is large and the same for all processes with this work, and without the token.
   cluster_hello hello = {};
   hash128 work = {};
+  /// The whole hello of one process with this work. Not null.
+  std::shared_ptr<const cluster_hello> example = {};
   /// The newest one; its number is 0 before the first.
   cluster_beat beat = {};
   time heard{0};
@@ -79,9 +83,14 @@ private:
 
   table::iterator remove(table::iterator x);
 
+  std::shared_ptr<const cluster_hello> example_of(const hash128& work, const cluster_hello& x);
+
   table all_;
   /// The newest connection of a process.
   std::map<process_number, source_id> newest_ = {};
+  /// By work: thousands of ranks send the same pipeline, which may be large.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::weak_ptr<const cluster_hello>> examples_ =
+      {};
 };
 
 /// The options that must be the same in all processes of a job, and their rules, by name.

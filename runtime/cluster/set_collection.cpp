@@ -21,15 +21,16 @@ bool set_collection::choose(const std::vector<kept_parts>& ranks) {
   return true;
 }
 
-void set_collection::add(const cluster_part& piece) {
+bool set_collection::add(const cluster_part& piece) {
   auto whole = parts_.add(piece);
   if (!whole)
-    return;
+    return false;
   command(set_command::kind::add, piece.at, piece.rank, std::move(*whole));
-  if (!parts_.is_complete())
-    return;
-  is_storing_ = true;
-  command(set_command::kind::finish, piece.at);
+  if (parts_.is_complete()) {
+    is_storing_ = true;
+    command(set_command::kind::finish, piece.at);
+  }
+  return true;
 }
 
 void set_collection::restart() {

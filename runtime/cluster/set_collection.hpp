@@ -35,8 +35,8 @@ public:
 
   /// Chooses what to collect. True if that has changed.
   bool choose(const std::vector<kept_parts>& ranks);
-  /// Takes a piece of a part.
-  void add(const cluster_part& piece);
+  /// Takes a piece of a part. True if that is whole now.
+  bool add(const cluster_part& piece);
   /// Gives up what was collected, which may be chosen again. Not while a set is being stored.
   void restart();
 
@@ -50,6 +50,10 @@ public:
   const std::optional<job_position>& given_up() const noexcept { return parts_.given_up(); }
   std::optional<std::uint64_t> needed_of(std::uint64_t rank) {
     return is_storing_ ? std::nullopt : parts_.needed_of(rank);
+  }
+  /// See set_of_parts.
+  std::optional<std::uint64_t> next_to_ask() {
+    return is_storing_ ? std::nullopt : parts_.next_to_ask();
   }
   const std::optional<job_position>& stored() const noexcept { return stored_; }
   /// Number and text of the newest failure.

@@ -60,6 +60,14 @@ std::optional<std::uint64_t> set_of_parts::needed_of(std::uint64_t rank) {
   return found->second.size();
 }
 
+std::optional<std::uint64_t> set_of_parts::next_to_ask() {
+  if (!target_ || under_way_.size() >= most_under_way_)
+    return std::nullopt;
+  while (next_ < has_.size() && (has_[next_] || under_way_.contains(next_)))
+    ++next_;
+  return next_ < has_.size() ? std::optional{next_++} : std::nullopt;
+}
+
 std::optional<std::string> set_of_parts::add(const cluster_part& piece) {
   const auto found = under_way_.find(piece.rank);
   if (!target_ || piece.at != *target_ || found == under_way_.end())
@@ -94,7 +102,7 @@ void set_of_parts::end_target() {
 
 void set_of_parts::clear() {
   has_.assign(has_.size(), false);
-  number_ = 0;
+  number_ = next_ = 0;
   under_way_.clear();
 }
 

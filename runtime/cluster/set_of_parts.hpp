@@ -40,6 +40,9 @@ public:
   bool choose(const std::vector<kept_parts>& ranks, const std::optional<job_position>& stored);
   /// Where the next piece of the rank's part begins; none if none is asked for.
   std::optional<std::uint64_t> needed_of(std::uint64_t rank);
+  /// The next rank that was not asked, if one more may be: each is named once per set, so that a
+  /// set need not wait for a beat of each rank.
+  std::optional<std::uint64_t> next_to_ask();
 
   /// Takes a piece; one that was not asked for is dropped. Gives the whole part with its last one.
   std::optional<std::string> add(const cluster_part& piece);
@@ -64,6 +67,8 @@ private:
   /// Which ranks' parts are there, and how many.
   std::vector<bool> has_;
   std::uint64_t number_ = 0;
+  /// Ranks before this one have been asked, or named.
+  std::uint64_t next_ = 0;
   /// Beginnings of parts.
   std::map<std::uint64_t, std::string> under_way_;
 };

@@ -5,6 +5,7 @@
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/storage/durable_file.hpp"
 #include "runtime/storage/output_place.hpp"
+#include "runtime/storage/remote/web_address.hpp"
 #include "runtime/storage/whole_file.hpp"
 
 #include <leat/error.hpp>
@@ -16,6 +17,7 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace leat {
 
@@ -38,6 +40,10 @@ constexpr auto log_name = "bad sample log";
 constexpr std::size_t largest_log = std::size_t{1} << 40;
 
 } // namespace
+
+bad_sample_log::bad_sample_log(std::string path) : path_(std::move(path)) {
+  check_is_path(path_, log_name);
+}
 
 void bad_sample_log::cut(std::uint64_t epoch, std::uint64_t step, std::uint64_t rank,
                          std::uint64_t world_size) {

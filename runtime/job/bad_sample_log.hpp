@@ -13,8 +13,8 @@ namespace leat {
 /// one process may share the file, in threads of their own; processes may not.
 class bad_sample_log {
 public:
-  /// With an empty path nothing is written.
-  explicit bad_sample_log(std::string path) : path_(std::move(path)) {}
+  /// With an empty path nothing is written. Throws `errc::invalid_argument` for an address.
+  explicit bad_sample_log(std::string path);
 
   /// Removes what a later run of the same job will write again: lines at or after (epoch, step),
   /// and a torn last line. Rank r of `world_size` removes only lines of the ranks r, r +

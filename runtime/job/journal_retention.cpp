@@ -161,12 +161,13 @@ void journal_retention::kept_from(const std::string& directory, const job_positi
 
 void journal_retention::heard_stored(const std::string& directory, const job_position& newest,
                                      std::uint64_t keep) {
-  if (!heard_.empty() && heard_.back() >= newest)
+  if (keep == 0 || (!heard_.empty() && heard_.back() >= newest))
     return;
   heard_.push_back(newest);
   if (heard_.size() <= keep)
     return;
-  heard_.pop_front();
+  while (heard_.size() > keep) // another coordinator may keep fewer
+    heard_.pop_front();
   kept_from(directory, heard_.front());
 }
 

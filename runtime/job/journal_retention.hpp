@@ -26,7 +26,10 @@ public:
 
   journal_retention(feed_list feeds, std::uint64_t lanes, std::uint64_t rank,
                     std::uint64_t world_size)
-      : feeds_(std::move(feeds)), lanes_(lanes), rank_(rank), world_size_(world_size) {}
+      : feeds_(std::move(feeds)), lanes_(lanes), rank_(rank), world_size_(world_size) {
+    for (const auto& x : feeds_)
+      x->attend(lanes_, rank_, world_size_);
+  }
 
   bool has_feeds() const noexcept { return !feeds_.empty(); }
 
@@ -42,7 +45,7 @@ public:
   /// Older snapshots in the directory are gone.
   void kept_from(const std::string& directory, const job_position& oldest);
   /// In a cluster: this is the newest set that all ranks have stored in the directory, where `keep`
-  /// sets stay.
+  /// sets stay, as the coordinator says; 0: it has not said so, and nothing is released.
   void heard_stored(const std::string& directory, const job_position& newest, std::uint64_t keep);
   /// The job resumed from a snapshot in a directory, which an earlier process saved: it stays
   /// needed until this process has saved one.

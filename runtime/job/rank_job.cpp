@@ -17,6 +17,17 @@ namespace leat {
 
 namespace {
 
+/// Which records the job's feeds have served; empty if there is no need to know.
+std::vector<hash128> streams_of(const std::vector<std::shared_ptr<live_source>>& feeds) {
+  std::vector<hash128> all;
+  bool is_known = false;
+  for (const auto& x : feeds) {
+    all.push_back(x->stream());
+    is_known = is_known || all.back() != hash128{};
+  }
+  return is_known ? all : std::vector<hash128>{};
+}
+
 lane_states lanes_of(const job_progress& x) {
   return x.lanes ? *x.lanes : lane_states{};
 }
@@ -122,7 +133,7 @@ snapshot rank_job::make_snapshot(pipeline_facts of, const job_progress& x,
                                  lane_states lanes) const {
   if (!can_snapshot())
     refuse_argument("snapshot", "records that exist once and are not kept",
-                    "a journal: the pipeline's operator journal");
+                    "a journal: the pipeline's operator journal, or that of its feed");
   return {std::move(of),
           x.next.epoch,
           x.next.step,
@@ -134,7 +145,8 @@ snapshot rank_job::make_snapshot(pipeline_facts of, const job_progress& x,
           std::move(lanes),
           left_out.ranges(),
           records->has_feeds() && plan->layout ? plan->layout->fields() : fields.known,
-          weights.all()};
+          weights.all(),
+          streams_of(plan->samples->feeds)};
 }
 
 snapshot rank_job::snapshot_at(const job_progress& x) const {

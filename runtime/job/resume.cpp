@@ -136,8 +136,13 @@ void hold_records(const rank_job& job) {
 void resume(rank_job& job, const std::vector<snapshot>& parts, bool complete,
             const std::vector<std::string>& allow) {
   const auto merged = merge(parts, complete);
-  check(merged, job.facts, allow);
+  for (const auto& part : parts)
+    check(part, job.facts, allow); // they may have read different versions of files
   check_position(merged, job.plan->shape, compare(merged, job.facts).empty());
+  const auto& feeds = job.plan->samples->feeds;
+  for (std::size_t i = 0; i < std::min(feeds.size(), merged.feeds.size()); ++i)
+    if (merged.feeds[i] != hash128{})
+      feeds[i]->expect(merged.feeds[i]);
   auto left_out = job.left_out.restored(merged.left_out, merged.global_step);
   // Counts of no more inputs of mixes than there are.
   (void)mixes_of(job.facts.root, merged.sums.given, true, 0, {});

@@ -10,9 +10,9 @@
 namespace leat {
 
 /// What a process may be in a job, as its certificate says. A certificate may name several.
-enum class link_role : std::uint8_t { coordinator, rank, worker, observer };
+enum class link_role : std::uint8_t { coordinator, rank, worker, observer, feed };
 
-/// "coordinator", "rank", "worker", "observer"
+/// "coordinator", "rank", "worker", "observer", "feed"
 LEAT_API std::string_view to_string(link_role x) noexcept;
 
 /// The role of this name. Throws `errc::invalid_argument`.

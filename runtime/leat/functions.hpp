@@ -185,10 +185,11 @@ struct sentencepiece_options {
 };
 
 /// Sets `into`, int32, ragged [number of tokens], to the tokens of the text, as SentencePiece's
-/// `encode` gives them for this model: a file that SentencePiece wrote, of the type unigram or BPE,
-/// which is read in this call. Its hash is part of the map, and so of snapshots: a restore with
-/// another model is refused. Throws `errc::not_found` and `errc::io`, and `errc::invalid_argument`
-/// for a file that is no such model. Text that is not UTF-8 is a bad sample (corrupt).
+/// `encode` gives them for this model: a file that SentencePiece wrote (unigram, BPE, words or
+/// characters), which is read in this call. Its hash is part of the map, and so of snapshots: a
+/// restore with another model is refused. Throws `errc::not_found` and `errc::io`, and
+/// `errc::invalid_argument` for a file that is no such model. Text that is not UTF-8 is a bad
+/// sample (corrupt).
 LEAT_API map_stage sentencepiece(const std::string& model, sentencepiece_options options = {});
 
 /// What becomes of white space: space, tab, line feed, vertical tab, form feed, carriage return.

@@ -37,6 +37,16 @@ struct plan_round {
   std::vector<std::string> function = {};
 };
 
+/// Where the work on a row is done that a helper makes (loader_options::workers_at). Order, batches
+/// and snapshots stay in the rank.
+struct plan_cut {
+  /// What helpers are sent of a row: "items", which one it is; "records", also its records.
+  std::string sent;
+  /// In data order over all rounds, as plan_round::function has it.
+  std::vector<std::string> by_helper = {};
+  std::vector<std::string> by_rank = {};
+};
+
 /// Where each part of a pipeline runs and what it keeps: a plain value, to be drawn or checked.
 struct LEAT_API plan_graph {
   /// In data order. The last one feeds the batch.
@@ -46,9 +56,15 @@ struct LEAT_API plan_graph {
   epoch_facts epoch = {};
   /// Sources that exist once and have no journal: because of them snapshots are refused.
   std::vector<std::string> unkept = {};
+  /// Names of its feeds, which other processes read and serve to all ranks.
+  std::vector<std::string> feeds = {};
   /// Which source keeps the lanes, and so the ranks, below what the others would allow, and what to
   /// write so that it does not; empty if none does.
   std::optional<std::string> lane_limit = {};
+  /// First that of helpers that have the data, then that of others; empty if rows are not lent.
+  std::vector<plan_cut> cuts = {};
+  /// Why rows are not lent to helpers; empty if they are.
+  std::string not_lent = {};
 
   /// The order is indexed: there are no iterators, and lanes have no state.
   bool is_indexed() const noexcept { return epoch.is_indexed; }
@@ -60,9 +76,9 @@ struct LEAT_API plan_graph {
 
 /// Opens the data, but reads no sample. `device`, `decoder`: as a loader takes them
 /// (loader_options); maps that make images then say where they are decoded, and if that is not on
-/// the device, why. Throws everything that is wrong with the pipeline; `errc::device` if a device
-/// has to decode, and cannot.
+/// the device, why. `lend`: as helper_access has it. Throws everything that is wrong with the
+/// pipeline; `errc::device` if a device has to decode, and cannot.
 LEAT_API plan_graph graph_of(const pipeline& x, const std::string& device = "cpu",
-                             const std::string& decoder = "auto");
+                             const std::string& decoder = "auto", const std::string& lend = "auto");
 
 } // namespace leat

@@ -2,6 +2,7 @@
 
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
+#include <leat/remote_options.hpp>
 #include <leat/sample.hpp>
 #include <leat/source.hpp>
 
@@ -44,6 +45,8 @@ struct map_stage {
   /// processes, for `map_options::isolate`. Empty: they are found by name, see `run_worker`. Called
   /// by `pipeline::map`, which throws what it throws.
   std::function<std::function<map_together_function()>()> make_isolated = {};
+  /// What graphs say of it besides its name, such as what it runs by. Results do not depend on it.
+  std::string note = {};
 };
 
 struct map_options {
@@ -227,6 +230,7 @@ struct read_files_options {
   std::string folder = {};
   /// Types of fields, if the format is `json_lines`: see `line_options::types`.
   std::map<std::string, std::string> types = {};
+  remote_options remote = {};
 };
 
 enum class mix_rule : std::uint8_t {
@@ -390,7 +394,8 @@ public:
   /// The same pipeline, with a journal for each source whose records exist once (`standard_input`,
   /// `once`): every record is in it before anyone sees it, so that a later process resumes from a
   /// snapshot without losing any. Journals are folders NAME-N of `directory`, where N counts such
-  /// sources in data order; they continue where they end, and one process uses them at a time.
+  /// sources in data order; they continue where they end, and one process uses them at a time: in a
+  /// cluster that of rank 0, and no other opens them.
   /// Where they lie is not part of the pipeline's text or identity. Throws
   /// `errc::invalid_argument`; opening the journals throws `errc::io`, `errc::torn_file` and
   /// `errc::mismatch` (for another kind of source).

@@ -2,6 +2,7 @@
 
 #include <leat/export.hpp>
 #include <leat/pipeline.hpp>
+#include <leat/remote_options.hpp>
 #include <leat/source_facts.hpp>
 
 #include <cstdint>
@@ -128,6 +129,11 @@ LEAT_API bool is_once(const pipeline& x);
 LEAT_API epoch_end end_of(const pipeline& x);
 /// The pipeline with another end rule. Throws as `end_of`.
 LEAT_API pipeline with_end(const pipeline& x, epoch_end end);
+
+/// The pipeline with these options for servers, in all operators that have none of their own. Data
+/// that is open already is opened again. Throws `errc::invalid_argument` for options that
+/// contradict each other.
+LEAT_API pipeline with_remote(const pipeline& x, const remote_options& how);
 
 /// The pipeline with other functions in its maps: each of `maps` stands in for the maps of its name
 /// and parameters. Order, keys and snapshots stay what they are: for tests that need no decoder,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 namespace leat {
 
@@ -55,5 +56,35 @@ using row_index_progress = std::function<void(std::uint64_t done, std::uint64_t 
 /// opening it throws, and `errc::io` or `errc::torn_file` if it changed meanwhile.
 LEAT_API std::optional<row_index_facts> build_row_index(const pipeline& data,
                                                         const row_index_progress& progress = {});
+
+/// What `put_indexes` has stored.
+struct put_index_facts {
+  /// The full name of the manifest.
+  std::string manifest;
+  std::uint64_t shards = 0;
+  std::uint64_t records = 0;
+  /// Of the manifest, and of the index objects.
+  std::uint64_t manifest_bytes = 0;
+  std::uint64_t index_bytes = 0;
+
+  friend bool operator==(const put_index_facts&, const put_index_facts&) = default;
+};
+
+/// Stores the indexes of tar shards where jobs on other machines find them. `out` is a folder: a
+/// path, "s3://BUCKET/FOLDER" or "gs://BUCKET/FOLDER". It gets an index object per shard, beside
+/// the shard if that lies in this folder ("0.tar.leat-index"), and then a manifest of all of them,
+/// "data.leat-manifest"; or `out` is the name of a manifest, "*.leat-manifest", and nothing else is
+/// stored. Jobs name the folder or the manifest as `index_dir`; what lies beside shards, they find
+/// without that. Indexes that do not exist are made, each by reading its shard once; requests are
+/// made as those of the pipeline's source.
+///
+/// Throws `errc::invalid_argument` if the pipeline's source is not tar shards, or not the only one;
+/// if nothing can be stored at `out`; and if that is on a server, but the shards are not: an index
+/// belongs to the file that it was made of, and a copy of it in a bucket is another one. Throws
+/// what opening the shards and storing throws; what was stored before that stays, and the manifest
+/// comes last.
+LEAT_API put_index_facts put_indexes(const pipeline& data, const std::string& out);
+/// Throws as `put_indexes` for what it would refuse before it reads any data.
+LEAT_API void check_put_indexes(const pipeline& data, const std::string& out);
 
 } // namespace leat

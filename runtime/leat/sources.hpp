@@ -1,6 +1,7 @@
 #pragma once
 
 #include <leat/pipeline.hpp>
+#include <leat/remote_options.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -13,16 +14,21 @@ namespace leat {
 
 struct tar_options {
   /// Directory for the shards' indexes. Empty: beside each shard, or in the user's cache directory
-  /// ($XDG_CACHE_HOME/leat or ~/.cache/leat) if that is not writable.
+  /// ($XDG_CACHE_HOME/leat or ~/.cache/leat) if that is not writable. Or where to look for indexes
+  /// that `put_indexes` has stored, and which then are kept as if this was empty: an address of a
+  /// directory, or a manifest, "*.leat-manifest", by its path or address. An address for shards of
+  /// this machine is refused (`errc::invalid_argument`).
   std::string index_dir = {};
   /// Uses the complete samples before a tear instead of refusing the shard; each opening says so
   /// with a notice. A shard that only lacks its end mark gives all its samples.
   bool allow_torn = false;
+  remote_options remote = {};
 };
 
 struct folder_options {
   /// Directory for the row indexes of class folders. Empty: as in tar_options.
   std::string index_dir = {};
+  remote_options remote = {};
 };
 
 /// Tar shards in webdataset layout: neighbouring members with the same key are a sample, extensions
@@ -44,7 +50,8 @@ LEAT_API pipeline tar_shards(std::vector<std::string> patterns, tar_options opti
 LEAT_API pipeline image_folder(std::string directory, folder_options options = {});
 
 /// The classes of such a folder: the name of class i is the i-th. Throws what opening it throws.
-LEAT_API std::vector<std::string> class_names(const std::string& directory);
+LEAT_API std::vector<std::string> class_names(const std::string& directory,
+                                              const remote_options& remote = {});
 
 /// `records` virtual records. Field "value": uint8 [record_bytes], the record's number as 8 bytes
 /// little-endian, repeated and cut to length.
@@ -64,6 +71,7 @@ LEAT_API pipeline from_function(std::string name, std::uint64_t records,
 struct raw_options {
   /// Leaves out the rest of a file whose size is not a multiple of a record's.
   bool drop_last = false;
+  remote_options remote = {};
 };
 
 /// A file of consecutive records of `shape` and `type`, without headers. Field "value". On opening,
@@ -83,6 +91,7 @@ struct token_options {
   /// 2^62.
   std::uint64_t random_windows = 0;
   std::uint64_t seed = 0;
+  remote_options remote = {};
 };
 
 /// Windows of `length` tokens in files that consist of tokens of one type, without headers, or are
@@ -101,16 +110,16 @@ LEAT_API pipeline tokens(std::vector<std::string> patterns, dtype type, std::uin
 /// have the same type and, apart from the first axis, the same shape. Field "value": that type,
 /// and the shape without its first axis. On opening, throws `errc::not_found`, `errc::torn_file`,
 /// `errc::invalid_argument`.
-LEAT_API pipeline npy(std::string pattern);
-LEAT_API pipeline npy(std::vector<std::string> patterns);
+LEAT_API pipeline npy(std::string pattern, const remote_options& remote = {});
+LEAT_API pipeline npy(std::vector<std::string> patterns, const remote_options& remote = {});
 
 /// Data sets of Megatron-LM: PREFIX.bin and PREFIX.idx (MMIDIDX, version 1). Records are the
 /// documents, each with all its sequences. Prefixes are patterns as in tar_shards, with or without
 /// either ending; all data sets have tokens of the same type. Field "tokens": that type, ragged. On
 /// opening, reads the indexes once; throws `errc::not_found`, `errc::torn_file` (an index that is
 /// damaged or belongs to other data), `errc::invalid_argument`.
-LEAT_API pipeline megatron(std::string prefix);
-LEAT_API pipeline megatron(std::vector<std::string> prefixes);
+LEAT_API pipeline megatron(std::string prefix, const remote_options& remote = {});
+LEAT_API pipeline megatron(std::vector<std::string> prefixes, const remote_options& remote = {});
 
 /// In-memory columns of the same length: field "name" of record i is `values[i]` of shape `dims`.
 /// The values are moved in, and shared by all copies of the pipeline.

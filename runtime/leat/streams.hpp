@@ -2,6 +2,7 @@
 
 #include <leat/export.hpp>
 #include <leat/pipeline.hpp>
+#include <leat/remote_options.hpp>
 #include <leat/sample.hpp>
 
 #include <cstdint>
@@ -31,6 +32,8 @@ enum class file_order : std::uint8_t {
 struct stream_options {
   file_order order = file_order::stored;
   std::uint64_t seed = 0;
+  /// For `tar_stream` only.
+  remote_options remote = {};
 };
 
 struct line_options {
@@ -44,6 +47,7 @@ struct line_options {
   /// "bytes": a text, or the JSON text of anything else. Another value, and a number that the type
   /// cannot represent, make the line a bad sample (wrong_shape); floats are the nearest ones.
   std::map<std::string, std::string> types = {};
+  remote_options remote = {};
 };
 
 /// The samples of tar files, as `tar_shards` has them. Files whose names end in .gz, .tgz, .zst or

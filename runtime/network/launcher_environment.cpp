@@ -252,6 +252,7 @@ cluster_settings read_cluster_settings(const variable_lookup& variable) {
   x.token = text_or_nothing(variable, "LEAT_CLUSTER_TOKEN");
   x.certificates = text_or_nothing(variable, "LEAT_CLUSTER_CERTS");
   x.is_insecure = is_insecure(variable);
+  x.workers_at = text_or_nothing(variable, "LEAT_WORKERS_AT");
   x.job = job_in(variable, "LEAT_CLUSTER_JOB");
   return x;
 }

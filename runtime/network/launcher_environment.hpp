@@ -32,6 +32,8 @@ struct cluster_settings {
   std::string certificates = {};
   /// LEAT_CLUSTER_INSECURE
   bool is_insecure = false;
+  /// LEAT_WORKERS_AT; empty if it is not set.
+  std::string workers_at = {};
   /// LEAT_CLUSTER_JOB, at most 256 bytes, printable.
   std::optional<found_value<std::string>> job = {};
 };

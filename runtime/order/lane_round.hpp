@@ -1,9 +1,9 @@
 #pragma once
 
 #include "runtime/base/not_copied.hpp"
-#include "runtime/base/ring.hpp"
 #include "runtime/order/iterators/iterator.hpp"
 #include "runtime/order/lane_state.hpp"
+#include "runtime/order/ring.hpp"
 #include "runtime/order/sample_graph.hpp"
 
 #include <leat/error.hpp>

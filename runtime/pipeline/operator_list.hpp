@@ -21,6 +21,7 @@
   each(sequential) \
   each(standard_input) \
   each(once) \
+  each(feed) \
   each(shuffle) \
   each(map) \
   each(take) \

@@ -54,6 +54,26 @@ pipeline source_pipeline(std::string op, std::vector<node_option> options,
                .data = std::make_shared<lazy_source>(std::move(open))});
 }
 
+pipeline source_pipeline(std::string op, std::vector<node_option> options,
+                         stored_opener<const source> open, const remote_options& remote) {
+  auto stores = chosen_stores(remote);
+  auto data = std::make_shared<lazy_source>(std::move(open), stores);
+  return made({.op = std::move(op),
+               .options = std::move(options),
+               .data = std::move(data),
+               .stores = std::move(stores)});
+}
+
+pipeline stream_pipeline(std::string op, std::vector<node_option> options,
+                         stored_opener<const stream_source> open, const remote_options& remote) {
+  auto stores = chosen_stores(remote);
+  auto stream = std::make_shared<lazy_stream>(std::move(open), stores);
+  return made({.op = std::move(op),
+               .options = std::move(options),
+               .stream = std::move(stream),
+               .stores = std::move(stores)});
+}
+
 pipeline stream_pipeline(std::string op, std::vector<node_option> options,
                          std::function<std::shared_ptr<const stream_source>()> open) {
   return made({.op = std::move(op),
@@ -62,10 +82,12 @@ pipeline stream_pipeline(std::string op, std::vector<node_option> options,
 }
 
 pipeline feed_pipeline(std::string op, std::vector<node_option> options,
-                       std::function<std::shared_ptr<live_source>()> open) {
+                       std::function<std::shared_ptr<live_source>()> open,
+                       std::shared_ptr<const once_origin> origin) {
   return made({.op = std::move(op),
                .options = std::move(options),
-               .feed = std::make_shared<lazy_live>(std::move(open))});
+               .feed = std::make_shared<lazy_live>(std::move(open)),
+               .origin = std::move(origin)});
 }
 
 std::string excess_of(const tree_size& x) {

@@ -4,6 +4,7 @@
 #include "runtime/sample/live_source.hpp"
 #include "runtime/sample/stream_source.hpp"
 #include "runtime/storage/passed_over.hpp"
+#include "runtime/storage/remote/store_of.hpp"
 
 #include <leat/pipeline.hpp>
 #include <leat/pipeline_facts.hpp>
@@ -18,12 +19,27 @@
 
 namespace leat {
 
+struct once_origin;
+
+/// Opens data whose names belong to these stores.
+template <class T>
+using stored_opener = std::function<std::shared_ptr<T>(const store_set&)>;
+
 /// Data that is opened by the first caller that needs it: T is `source`, `stream_source` or
 /// `live_source`. Shared by all copies of a pipeline.
 template <class T>
 class lazy {
 public:
-  explicit lazy(std::function<std::shared_ptr<T>()> open) : open_(std::move(open)) {}
+  explicit lazy(std::function<std::shared_ptr<T>()> open)
+      : open_([open = std::move(open)](const store_set&) { return open(); }) {}
+  /// Data that is stored. `in` may be null: the process's stores.
+  lazy(stored_opener<T> open, const std::shared_ptr<const store_set>& in)
+      : open_(std::move(open)), stores_(in ? in : process_stores()), is_stored_(true) {}
+
+  /// The same data in other stores, not opened; null if it is in none.
+  std::shared_ptr<lazy> elsewhere(const std::shared_ptr<const store_set>& in) const {
+    return is_stored_ ? std::make_shared<lazy>(open_, in) : nullptr;
+  }
 
   /// Throws what opening throws; then the next call tries again. Any thread.
   std::shared_ptr<T> get() {
@@ -46,13 +62,15 @@ public:
 private:
   std::shared_ptr<T> open() LEAT_REQUIRES(mutex_) {
     if (!data_) {
-      data_ = open_();
+      data_ = open_(*stores_);
       tell(passed_over_by(*data_));
     }
     return data_;
   }
 
-  const std::function<std::shared_ptr<T>()> open_;
+  const stored_opener<T> open_;
+  const std::shared_ptr<const store_set> stores_ = process_stores();
+  const bool is_stored_ = false;
   mutex mutex_;
   std::shared_ptr<T> data_ LEAT_GUARDED_BY(mutex_);
   std::optional<source_facts> facts_ LEAT_GUARDED_BY(mutex_);
@@ -75,15 +93,25 @@ struct operator_node {
   std::shared_ptr<lazy_source> data = {};
   std::shared_ptr<lazy_stream> stream = {};
   std::shared_ptr<lazy_live> feed = {};
+  /// What `feed` reads, where this process can read it. Null: another one does, or nobody.
+  std::shared_ptr<const once_origin> origin = {};
   /// Maps only, one of the two: called once per worker.
   std::function<map_function()> make = {};
   std::function<map_together_function()> make_together = {};
+  /// Maps only: what graphs say of it besides its name.
+  std::string note = {};
   /// The functions of the operators that call one.
   std::shared_ptr<const filter_stage> filter = {};
   std::shared_ptr<const flat_map_stage> flat_map = {};
   std::shared_ptr<const scan_stage> scan = {};
 
+  /// Where the names of a source, and of `read_files`, belong: the stores that were chosen for it.
+  /// Null: none were.
+  std::shared_ptr<const store_set> stores = {};
+
   bool is_source() const noexcept { return inputs.empty(); }
+  /// The stores that were chosen, or else those of the process.
+  const store_set& names_in() const { return stores ? *stores : *process_stores(); }
   /// Facts of a source. Opens the data.
   source_facts facts() const;
   /// What a source passes over in its data. Opens the data.
@@ -101,13 +129,19 @@ struct operator_node {
 
 using operator_ptr = std::shared_ptr<const operator_node>;
 
-/// A pipeline that is only a source.
+/// A pipeline that is only a source. Names of stored data belong to stores with options; if these
+/// are all as they were, a loader's may take their place.
 pipeline source_pipeline(std::string op, std::vector<node_option> options,
                          std::function<std::shared_ptr<const source>()> open);
+pipeline source_pipeline(std::string op, std::vector<node_option> options,
+                         stored_opener<const source> open, const remote_options& remote);
 pipeline stream_pipeline(std::string op, std::vector<node_option> options,
                          std::function<std::shared_ptr<const stream_source>()> open);
+pipeline stream_pipeline(std::string op, std::vector<node_option> options,
+                         stored_opener<const stream_source> open, const remote_options& remote);
 pipeline feed_pipeline(std::string op, std::vector<node_option> options,
-                       std::function<std::shared_ptr<live_source>()> open);
+                       std::function<std::shared_ptr<live_source>()> open,
+                       std::shared_ptr<const once_origin> origin = {});
 
 /// How large a tree is, up to one of its operators.
 struct tree_size {

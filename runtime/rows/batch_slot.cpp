@@ -1,6 +1,7 @@
 #include "runtime/rows/batch_slot.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -30,7 +31,8 @@ slot_phase phase_of(slot_state x) noexcept {
 
 batch_slot::batch_slot(std::shared_ptr<const batch_layout> layout, std::size_t rows,
                        const tensor_memory& tensors)
-    : memory_(std::move(layout), rows, tensors) {
+    : memory_(std::move(layout), rows, tensors),
+      cursor_bits_(static_cast<unsigned>(std::bit_width(rows))) {
   try {
     holders_ = std::make_unique<row_holder[]>(rows);
     results_ = std::make_unique<row_result[]>(rows);
@@ -79,19 +81,21 @@ void batch_slot::open(planned_batch& batch, bool is_claimable) noexcept {
     holder.state.store(row_holder::phase::dealt, std::memory_order_relaxed);
   }
   ++ticket_;
-  cursor_.store(std::uint64_t{ticket_} << 32, std::memory_order_release);
+  cursor_.store(std::uint64_t{ticket_} << 2 * cursor_bits_, std::memory_order_release);
   remaining_.store(static_cast<std::uint32_t>(num_rows_), std::memory_order_release);
 }
 
 batch_slot::claimed batch_slot::claim(std::uint32_t ticket, std::size_t limit, std::uint32_t worker,
                                       std::size_t at_most) noexcept {
+  const auto mask = (std::uint64_t{1} << cursor_bits_) - 1;
   auto at = cursor_.load(std::memory_order_acquire);
   // The ticket is in the same word: a late worker finds it changed and touches nothing.
-  while (static_cast<std::uint32_t>(at >> 32) == ticket) {
-    const std::size_t row = at & 0xffffffffU;
-    if (row >= limit)
+  while (is_open_for(ticket, at)) {
+    const std::size_t row = at & mask;
+    const std::size_t last = limit - (at >> cursor_bits_ & mask);
+    if (row >= last)
       break;
-    const auto end = std::min(limit, row + at_most);
+    const auto end = std::min(last, row + at_most);
     if (cursor_.compare_exchange_weak(at, at + (end - row), std::memory_order_acq_rel)) {
       for (auto i = row; i < end; ++i)
         holders_[i].owner.store(worker + 1, std::memory_order_relaxed);
@@ -99,6 +103,40 @@ batch_slot::claimed batch_slot::claim(std::uint32_t ticket, std::size_t limit, s
     }
   }
   return {};
+}
+
+batch_slot::claimed batch_slot::claim_last(std::uint32_t ticket, std::size_t limit,
+                                           std::size_t at_most) noexcept {
+  const auto mask = (std::uint64_t{1} << cursor_bits_) - 1;
+  auto at = cursor_.load(std::memory_order_acquire);
+  while (is_open_for(ticket, at)) {
+    const std::size_t row = at & mask;
+    const std::size_t last = limit - (at >> cursor_bits_ & mask);
+    if (row >= last)
+      break;
+    const auto n = std::min(at_most, last - row);
+    if (cursor_.compare_exchange_weak(at, at + (std::uint64_t{n} << cursor_bits_),
+                                      std::memory_order_acq_rel)) {
+      for (auto i = last - n; i < last; ++i)
+        put_back(i);
+      return {last - n, last};
+    }
+  }
+  return {};
+}
+
+std::size_t batch_slot::num_unclaimed(std::uint32_t ticket, std::size_t limit) const noexcept {
+  const auto mask = (std::uint64_t{1} << cursor_bits_) - 1;
+  const auto at = cursor_.load(std::memory_order_acquire);
+  return is_open_for(ticket, at) ? limit - (at & mask) - (at >> cursor_bits_ & mask) : 0;
+}
+
+bool batch_slot::take_lent(std::uint32_t ticket, std::size_t row) noexcept {
+  if (!is_open_for(ticket, cursor_.load(std::memory_order_acquire)))
+    return false;
+  auto lent = row_holder::phase::lent;
+  return holders_[row].state.compare_exchange_strong(lent, row_holder::phase::begun,
+                                                     std::memory_order_acq_rel);
 }
 
 void batch_slot::close() {

@@ -22,9 +22,15 @@ namespace leat {
 /// Who has a row: written by the dispatcher before the row is dealt, then by the row's only owner
 /// until it is done, and by the dispatcher again after that owner has died.
 struct row_holder {
-  enum class phase : std::uint8_t { dealt, begun, done };
+  enum class phase : std::uint8_t {
+    dealt,
+    begun,
+    done,
+    /// Lent to another process: whoever turns this into `begun` makes, or receives, the row.
+    lent,
+  };
 
-  /// 1 + the number of the worker that has the row; 0: no worker yet.
+  /// 1 + the number of the worker that has the row; 0: no worker yet, or another process.
   std::atomic<std::uint32_t> owner{0};
   std::atomic<phase> state{phase::dealt};
   /// Workers that died over this row.
@@ -146,6 +152,18 @@ public:
   /// chunk: a late worker must not read the slot's own.
   claimed claim(std::uint32_t ticket, std::size_t limit, std::uint32_t worker,
                 std::size_t at_most) noexcept;
+  /// The last unclaimed rows, at most `at_most`, to be lent to another process: workers claim from
+  /// the front, so that both meet where all rows are claimed. `limit`: the batch's rows.
+  claimed claim_last(std::uint32_t ticket, std::size_t limit, std::size_t at_most) noexcept;
+  /// Rows that nobody has claimed.
+  std::size_t num_unclaimed(std::uint32_t ticket, std::size_t limit) const noexcept;
+  /// Takes a lent row for whoever makes it here, or has its bytes: true for the first one alone.
+  /// A late one is given nothing, whatever batch the slot is open for.
+  bool take_lent(std::uint32_t ticket, std::size_t row) noexcept;
+  /// The row that was taken could not be received: it is as if it were still lent.
+  void put_back(std::size_t row) noexcept {
+    holders_[row].state.store(row_holder::phase::lent, std::memory_order_release);
+  }
   row_holder& holder(std::size_t row) noexcept { return holders_[row]; }
   /// Written by the row's owner, until the row is done.
   row_result& result(std::size_t row) noexcept { return results_[row]; }
@@ -188,6 +206,10 @@ private:
   static constexpr std::uint32_t not_open = ~std::uint32_t{0};
 
   void enter(slot_state next) noexcept;
+  bool is_open_for(std::uint32_t ticket, std::uint64_t cursor) const noexcept {
+    const auto all = cursor >> 2 * cursor_bits_ << 2 * cursor_bits_;
+    return all == std::uint64_t{ticket} << 2 * cursor_bits_;
+  }
 
   slot_life life_;
   batch_memory memory_;
@@ -204,12 +226,15 @@ private:
 
   std::unique_ptr<row_holder[]> holders_;
   std::unique_ptr<row_result[]> results_;
-  /// The next row to claim, and above it the ticket: a late worker finds it changed.
+  /// The next row to claim; above it how many were claimed from the back; above that the ticket,
+  /// as far as there is room: a late worker finds it changed.
   std::atomic<std::uint64_t> cursor_{0};
   std::atomic<std::uint32_t> remaining_{not_open};
 
   batch_summary summary_;
   device_slot_ptr on_device_;
+  /// Of each of the two numbers below the ticket in `cursor_`.
+  const unsigned cursor_bits_;
 };
 
 } // namespace leat

@@ -108,4 +108,36 @@ stored_objects* expecting_order::locate(const row_request& row) {
   return (row.edge ? *samples.edges[*row.edge].input : *samples.iterator).locate(from, extents_);
 }
 
+void expect_first_rows(const job_plan& plan, std::uint64_t rank,
+                       std::uint64_t world_size) noexcept {
+  constexpr std::size_t most_rows = 256;
+  try {
+    order_cache orders{plan.samples->num_shuffles};
+    std::vector<extent> extents;
+    std::vector<expected_range> ranges;
+    const auto locate = [&](std::uint64_t item, std::uint64_t epoch) {
+      extents.clear();
+      ranges.clear();
+      auto* const objects =
+          plan.samples->items->locate({.item = item, .epoch = epoch}, orders, extents);
+      for (const auto& y : extents)
+        ranges.push_back({y.file, y.offset, y.size});
+      return objects;
+    };
+    auto* const first = locate(0, 0);
+    if (!first || !first->expect_perhaps(ranges))
+      return;
+    planned_batch batch;
+    indexed_order order{plan.shape, rank, world_size, 1, {}};
+    if (!order.open(batch) || batch.plan.what != batch_plan::kind::batch)
+      return;
+    for (std::size_t i = 0; i < std::min(batch.rows, most_rows); ++i) {
+      const auto& row = batch.requests[i].own;
+      if (auto* const objects = locate(row.item, row.epoch))
+        objects->expect_perhaps(ranges);
+    }
+  } catch (...) { // the rows themselves will say what is wrong
+  }
+}
+
 } // namespace leat

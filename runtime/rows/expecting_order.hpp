@@ -70,4 +70,8 @@ private:
   std::vector<stored_objects*> told_;
 };
 
+/// Tells stores where the sample lies from which a job learns its fields, and where the rank's
+/// first rows do: so these are on their way meanwhile. For indexed pipelines.
+void expect_first_rows(const job_plan& plan, std::uint64_t rank, std::uint64_t world_size) noexcept;
+
 } // namespace leat

@@ -45,6 +45,15 @@ std::vector<std::uint32_t> inherit(batch_slot& slot, std::uint32_t worker, std::
   return rows;
 }
 
+/// Rows that are lent: the dead worker may have been given some of them, and nobody knows which.
+std::vector<std::uint32_t> lent_rows_of(batch_slot& slot) {
+  std::vector<std::uint32_t> rows;
+  for (std::size_t i = 0; i < slot.num_rows(); ++i)
+    if (slot.holder(i).state.load(std::memory_order_acquire) == row_holder::phase::lent)
+      rows.push_back(static_cast<std::uint32_t>(i));
+  return rows;
+}
+
 } // namespace
 
 void in_flight::begin(std::shared_ptr<batch_slot> slot) {
@@ -62,7 +71,8 @@ std::optional<std::shared_ptr<batch_slot>> in_flight::take_aside() {
   return slot;
 }
 
-std::vector<chunk> in_flight::lost(std::uint32_t worker, std::uint32_t heir) {
+std::vector<chunk> in_flight::lost(std::uint32_t worker, std::uint32_t heir,
+                                   const std::shared_ptr<listener>& taken) {
   std::vector<chunk> chunks;
   auto pass_on = [&](const std::shared_ptr<batch_slot>& slot) {
     if (!slot->has_rows_left())
@@ -74,6 +84,12 @@ std::vector<chunk> in_flight::lost(std::uint32_t worker, std::uint32_t heir) {
     auto& work = chunks.emplace_back(chunk_of(slot));
     work.rows = std::move(rows);
     work.claims = slot->is_claimable();
+    if (auto lent = lent_rows_of(*slot); !lent.empty()) {
+      auto& more = chunks.emplace_back(chunk_of(slot));
+      more.rows = std::move(lent);
+      more.are_lent = true;
+      more.taken = taken;
+    }
   };
   std::for_each(asides_.begin(), asides_.end(), pass_on);
   std::for_each(batches_.begin(), batches_.end(), pass_on);

@@ -30,8 +30,9 @@ public:
   /// What the heir of a dead worker must do: for every slot, the unfinished rows that the dead
   /// worker had; they belong to the heir from now on. A row that has killed too many workers is
   /// finished as failed instead. Call it only when nothing will be dealt to the dead worker any
-  /// more.
-  std::vector<chunk> lost(std::uint32_t worker, std::uint32_t heir);
+  /// more. `taken` hears of rows that were lent and that the heir takes; it may be null.
+  std::vector<chunk> lost(std::uint32_t worker, std::uint32_t heir,
+                          const std::shared_ptr<listener>& taken = nullptr);
 
   /// Batches, and probes and turns, that it holds.
   std::size_t size() const noexcept { return batches_.size() + asides_.size(); }

@@ -127,7 +127,7 @@ void search_iterators(const std::shared_ptr<const job_plan>& plan, const epoch_g
     return x.plan.what == batch_plan::kind::batch && x.plan.step < x.plan.horizon.batches;
   };
   const auto* batch = &order.next();
-  for (; search.goes_on() && exists(*batch); batch = &order.next())
+  while (search.goes_on() && exists(*batch)) {
     for (std::size_t i = 0; search.goes_on() && i < batch->rows; ++i) {
       const auto& row = batch->requests[i];
       const auto position = row.position;
@@ -145,6 +145,9 @@ void search_iterators(const std::shared_ptr<const job_plan>& plan, const epoch_g
             return id;
           });
     }
+    if (search.goes_on()) // records that exist once may not come for long
+      batch = &order.next();
+  }
   if (batch->plan.what == batch_plan::kind::failed && search.goes_on())
     throw error(*batch->plan.failure);
 }

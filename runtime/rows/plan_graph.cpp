@@ -1,3 +1,4 @@
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/base/wire_format.hpp"
 #include "runtime/device/cuda/cuda_device.hpp"
@@ -7,6 +8,7 @@
 #include "runtime/order/indexed_planner.hpp"
 #include "runtime/order/lane_limit.hpp"
 #include "runtime/order/sample_graph.hpp"
+#include "runtime/pipeline/lendable.hpp"
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/text/pipeline_text.hpp"
@@ -138,6 +140,8 @@ private:
       return counted(x.data->get()->size(), "record");
     if (x.stream)
       return counted(x.stream->get()->units(), "unit");
+    if (x.op == "feed")
+      return "once, in a process that serves it to all ranks";
     if (x.feed)
       return x.feed->get()->has_journal() ? "once, with a journal" : "once, without a journal";
     return {};
@@ -184,6 +188,34 @@ std::string decoding_place(const std::string& device, const std::string& decoder
   }
 }
 
+/// Where what workers do for rows is done instead; `sends_records`: the rank reads.
+plan_cut cut_of(const plan_graph& x, bool sends_records) {
+  plan_cut cut{.sent = sends_records ? "records" : "items"};
+  for (const auto& round : x.rounds)
+    for (const auto& work : round.function)
+      (sends_records && work.starts_with("read ") ? cut.by_rank : cut.by_helper).push_back(work);
+  return cut;
+}
+
+void add_cuts(const pipeline& x, const std::string& lend, plan_graph& to) {
+  if (lend == "none") {
+    to.not_lent = "lend is \"none\"";
+    return;
+  }
+  if (lend != "auto" && lend != "items" && lend != "records")
+    refuse_argument("lend", '"' + lend + '"', "\"auto\", \"items\", \"records\" or \"none\"");
+  if (const auto why = reason_against_lending(x); !why.empty())
+    to.not_lent = "the pipeline has " + why;
+  else if (lend == "records" && !can_send_records(x))
+    to.not_lent = "its records cannot be sent: not all of them are read by number";
+  if (!to.not_lent.empty())
+    return;
+  if (lend != "records")
+    to.cuts.push_back(cut_of(to, false));
+  if (lend != "items" && can_send_records(x))
+    to.cuts.push_back(cut_of(to, true));
+}
+
 } // namespace
 
 std::uint64_t plan_graph::lane_bytes() const noexcept {
@@ -205,19 +237,28 @@ std::vector<std::string> plan_graph::of_unknown_size() const {
   return calls;
 }
 
-plan_graph graph_of(const pipeline& x, const std::string& device, const std::string& decoder) {
+plan_graph graph_of(const pipeline& x, const std::string& device, const std::string& decoder,
+                    const std::string& lend) {
   const auto [shape, samples] = plan_epochs(x);
   plan_graph graph{.batch = short_call(x.root()), .epoch = facts_of(shape)};
   graph.rounds = graph_builder{*samples, shape.lanes}.build(*x.root().inputs.front());
   for (const auto& feed : samples->feeds)
     if (!feed->has_journal())
       graph.unkept.push_back(feed->name());
+  for_each_operator(x.root(), [&](const operator_node& node) {
+    if (node.op != "feed")
+      return;
+    if (const auto name = node.get<std::string>("name");
+        std::find(graph.feeds.begin(), graph.feeds.end(), name) == graph.feeds.end())
+      graph.feeds.push_back(name);
+  });
   graph.lane_limit = lane_limit(x.root());
   const auto place = decoding_place(device, decoder);
   for (auto& round : graph.rounds)
     for (auto& work : round.function)
       if (makes_image(work))
         work += place;
+  add_cuts(x, lend, graph);
   return graph;
 }
 

@@ -22,7 +22,7 @@ namespace leat {
 // their items, and with what was found in them.
 
 /// The largest row.
-inline constexpr std::size_t most_row_bytes = std::size_t{16} << 20;
+inline constexpr std::size_t most_row_bytes = std::size_t{256} << 20;
 
 /// Whether a row can be made in another process: it is not the turn of a lane, which has its state
 /// here, and the content of its item that no source can read again is a sample.

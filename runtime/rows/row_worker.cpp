@@ -2,6 +2,7 @@
 
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/not_copied.hpp"
+#include "runtime/base/threads/listener.hpp"
 #include "runtime/rows/rank_lane.hpp"
 
 #include <algorithm>
@@ -36,6 +37,16 @@ private:
   batch_slot& slot_;
   std::size_t rows_ = 0;
 };
+
+/// Whether the row, which another process has, is the worker's now.
+bool take_lent(const chunk& from, std::size_t row, std::uint32_t worker) {
+  if (!from.slot->take_lent(from.ticket, row))
+    return false;
+  from.slot->holder(row).owner.store(worker + 1, std::memory_order_relaxed);
+  if (from.taken)
+    from.taken->tell();
+  return true;
+}
 
 } // namespace
 
@@ -123,6 +134,9 @@ row_worker::verdict row_worker::run_group(batch_slot& slot, std::size_t n, RowAt
   if (is_measured && n == 1)
     record->clock.end(end, 1, slot.plan().epoch, slot.request(row_at(0)).position);
   add_alone(record->busy_ns, end - begin);
+  const bool is_batch = slot.holds_batch();
+  add_alone(is_batch ? record->batch_rows : record->probe_rows, std::uint64_t{n});
+  add_alone(is_batch ? record->batch_ns : record->probe_ns, end - begin);
   record->since_ns.store(end, std::memory_order_relaxed);
   if (record->clock.is_traced()) {
     if (shown_.rows == 0)
@@ -229,8 +243,10 @@ row_worker::verdict row_worker::run(const chunk& work) {
   auto result = verdict::going_on;
   const auto most = [&] { return work.turns ? 1 : group(); };
   for (std::span left{work.rows}; result == verdict::going_on && !left.empty();) {
-    const auto n = std::min(most(), left.size());
-    result = run(*work.slot, left.first(n));
+    // One by one: another worker, or the answer of whoever has it, may be faster with the next one.
+    const auto n = work.are_lent ? 1 : std::min(most(), left.size());
+    if (!work.are_lent || take_lent(work, left.front(), record->id))
+      result = run(*work.slot, left.first(n));
     left = left.subspan(n);
   }
   while (result == verdict::going_on && work.claims) {

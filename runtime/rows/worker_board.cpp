@@ -15,6 +15,10 @@ void add_to(std::vector<worker_sums>& sums, const worker_record& x) {
   sum.rows_done += x.rows_done.load(std::memory_order_relaxed);
   sum.busy += std::chrono::nanoseconds{x.busy_ns.load(std::memory_order_relaxed)};
   sum.iterating += std::chrono::nanoseconds{x.iterating_ns.load(std::memory_order_relaxed)};
+  sum.batch_rows += x.batch_rows.load(std::memory_order_relaxed);
+  sum.on_batches += std::chrono::nanoseconds{x.batch_ns.load(std::memory_order_relaxed)};
+  sum.probe_rows += x.probe_rows.load(std::memory_order_relaxed);
+  sum.on_probes += std::chrono::nanoseconds{x.probe_ns.load(std::memory_order_relaxed)};
   sum.bytes_read += x.bytes_read.load(std::memory_order_relaxed);
   sum.elements_packed += x.elements_packed.load(std::memory_order_relaxed);
   sum.elements_padded += x.elements_padded.load(std::memory_order_relaxed);

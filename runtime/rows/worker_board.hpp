@@ -18,6 +18,11 @@ struct worker_sums {
   std::chrono::nanoseconds busy{0};
   /// Of that time, what iterators took.
   std::chrono::nanoseconds iterating{0};
+  /// Rows of batches, and probes that were dealt as rows, with what they took.
+  std::uint64_t batch_rows = 0;
+  std::chrono::nanoseconds on_batches{0};
+  std::uint64_t probe_rows = 0;
+  std::chrono::nanoseconds on_probes{0};
   std::uint64_t bytes_read = 0;
   std::uint64_t elements_packed = 0;
   std::uint64_t elements_padded = 0;

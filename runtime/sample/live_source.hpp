@@ -2,6 +2,7 @@
 
 #include "runtime/base/not_copied.hpp"
 
+#include <leat/hash128.hpp>
 #include <leat/sample.hpp>
 #include <leat/source.hpp>
 
@@ -40,6 +41,18 @@ public:
   /// come or the source has ended, until the returned function is called (which waits for a call
   /// in progress). `changed` must not block.
   virtual std::function<void()> on_change(std::function<void()> changed) = 0;
+
+  /// A job begins that has lanes of this source: those whose number, below `lanes`, is `rank`
+  /// modulo `world_size`. It is told before it looks at any record.
+  virtual void attend(std::uint64_t lanes, std::uint64_t rank, std::uint64_t world_size) {
+    (void)lanes, (void)rank, (void)world_size;
+  }
+
+  /// Tells these records from any others that may come under this name, for sources in another
+  /// process; zero if that is not known, or there can be no others.
+  virtual hash128 stream() const { return {}; }
+  /// A job resumes that has used records of this stream: no others are taken.
+  virtual void expect(const hash128& stream) { (void)stream; }
 
   /// Sets the fields of a ready record in an empty sample. Throws `bad_sample`; `leat::error` (io).
   virtual void read(std::uint64_t number, sample& into) const = 0;

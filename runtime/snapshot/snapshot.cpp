@@ -6,6 +6,7 @@
 #include "runtime/base/xxh3.hpp"
 #include "runtime/snapshot/snapshot_message.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -13,7 +14,8 @@ namespace leat {
 
 namespace {
 
-constexpr std::uint32_t current_version = 4;
+constexpr std::uint32_t current_version = 5;
+constexpr std::uint32_t version_with_killed = 4;
 constexpr std::uint32_t oldest_version = 3;
 // Magic, version and length are hashed together with the message, and nothing follows the message.
 constexpr std::size_t length_at = 12;
@@ -34,9 +36,17 @@ void put_number(std::string& to, std::size_t offset, T x) {
 }
 
 /// The lowest version that has all that is in a snapshot, so that as many readers as possible
-/// understand it: 4 has the cause `killed`.
-std::uint32_t version_for(const snapshot& x) noexcept {
-  return x.sums.bad[static_cast<std::size_t>(cause::killed)] > 0 ? current_version : oldest_version;
+/// understand it: 4 has the cause `killed`, 5 the versions of files on servers.
+std::uint32_t version_for(const snapshot& x, bool has_versions) noexcept {
+  if (has_versions)
+    return current_version;
+  return x.sums.bad[static_cast<std::size_t>(cause::killed)] > 0 ? version_with_killed
+                                                                 : oldest_version;
+}
+
+bool have_versions(const operator_facts& x) {
+  return (x.data && x.data->versions.are_known())
+         || std::any_of(x.inputs.begin(), x.inputs.end(), have_versions);
 }
 
 /// The message within a frame that is whole.
@@ -83,13 +93,13 @@ handed_over& handed_over::operator+=(const handed_over& x) {
 }
 
 snapshot_encoder::snapshot_encoder(const pipeline_facts& pipeline)
-    : pipeline_(message_of(pipeline)) {}
+    : pipeline_(message_of(pipeline)), has_versions_(have_versions(pipeline.root)) {}
 
 std::string snapshot_encoder::operator()(const snapshot& x, const lane_states& lanes) const {
   std::string bytes;
   bytes.reserve(message_at + pipeline_.size());
   bytes = snapshot_magic;
-  append_little_endian(bytes, version_for(x));
+  append_little_endian(bytes, version_for(x, has_versions_));
   bytes.resize(message_at);
   bytes += pipeline_;
   append_state(x, lanes, bytes);

@@ -59,6 +59,8 @@ struct snapshot {
   std::vector<field_layout> fields = {};
   /// The job's changes of the weights of its mix, by rising steps: those made, and those to come.
   weight_phases weights = {};
+  /// For each source that exists once: see live_source::stream. Empty if all of these are zero.
+  std::vector<hash128> feeds = {};
 };
 
 /// What an encoded snapshot begins with.
@@ -79,11 +81,12 @@ public:
 
 private:
   std::string pipeline_;
+  bool has_versions_;
 };
 
 /// Bytes of a snapshot: magic, version, length and XXH3-128, then Protobuf (docs/snapshot.md).
-/// Equal values give the same bytes; without lane states there are less than 1 KB. Throws
-/// `errc::invalid_argument` above `max_snapshot_bytes` and the limits of a tree.
+/// Equal values give the same bytes; without lane states and versions of files there are less than
+/// 1 KB. Throws `errc::invalid_argument` above `max_snapshot_bytes` and the limits of a tree.
 std::string encode(const snapshot& x);
 
 /// Reads what `encode` wrote, in this version or an older one. Throws `errc::bad_snapshot` for
@@ -119,7 +122,8 @@ std::uint64_t step_for(const snapshot& taken, const pipeline_facts& now);
 std::string missing_ranks(const std::vector<std::uint64_t>& present, std::uint64_t world_size);
 
 /// Throws `errc::bad_snapshot` for two parts that do not belong together: position, world size,
-/// `began`, steps that are left out, changes of weights, fields, pipeline.
+/// `began`, steps that are left out, changes of weights, fields, pipeline. Versions of files may
+/// differ.
 void check_together(const snapshot& a, const snapshot& b);
 
 /// Adds up parts of one (epoch, step, world size). Throws `errc::bad_snapshot` for parts that do

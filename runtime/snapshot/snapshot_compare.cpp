@@ -1,4 +1,5 @@
 #include "runtime/base/text.hpp"
+#include "runtime/base/utf8.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/pipeline_facts.hpp"
 #include "runtime/snapshot/snapshot.hpp"
@@ -128,11 +129,11 @@ bool is_in_facts(const std::string& op, const std::string& option) {
          });
 }
 
-/// What a source is, wherever its data lie.
-operator_facts kind_of(const operator_facts& source) {
-  operator_facts kind{.op = source.op};
-  for (const auto& x : source.options)
-    if (!is_in_facts(source.op, x.name))
+/// What an operator is, wherever the data lie that it reads.
+operator_facts kind_of(const operator_facts& node) {
+  operator_facts kind{.op = node.op};
+  for (const auto& x : node.options)
+    if (!is_in_facts(node.op, x.name))
       kind.options.push_back(x);
   return kind;
 }
@@ -207,10 +208,16 @@ private:
     else if (type && type->comparison.differences)
       for (auto& x : type->comparison.differences(before, now))
         add(std::move(x.name), x.before, x.now, false);
-    else if (!is_batch(now) && before.options != now.options)
+    else if (!is_batch(now))
+      compare_options(kind_of(before), kind_of(now), type);
+    compare_versions(before, now);
+  }
+
+  void compare_options(const operator_facts& before, const operator_facts& now,
+                       const operator_type* type) {
+    if (before.options != now.options)
       add(now.op, text_of(before.options), text_of(now.options),
           type && type->comparison.options_may_change);
-    compare_versions(before, now);
   }
 
   /// Compares the versions of what operators write into states, and of how they read data.
@@ -248,6 +255,37 @@ private:
       // The digest is a key of the order: in mid-epoch, rows would be lost and repeated.
       add("names", "data digest " + to_string(before.digest), to_string(now.digest),
           taken_.step == 0);
+    else if (before.versions.are_known() && before.versions.place == now.versions.place
+             && before.versions.digest != now.versions.digest)
+      compare_pins(before.versions, now.versions);
+  }
+
+  /// Of the same files in the same place: elsewhere the data digest decides. Names the first file
+  /// that differs, if that is known.
+  void compare_pins(const stored_versions& before, const stored_versions& now) {
+    const auto count = std::max(before.named.size(), before.marks.size() / 2);
+    std::size_t file = 0;
+    while (file < count && is_same(before, now, file))
+      ++file;
+    if (file == count)
+      return add("pins", "other versions of the same files", "those of now", true);
+    const auto was = before.named.empty() ? "another version" : before.named[file];
+    const auto is = file < now.now.size()     ? now.now[file]
+                    : file < now.named.size() ? now.named[file]
+                                              : std::string{"the one of now"};
+    add("pins",
+        as_utf8(was) + " of "
+            + (file < now.files.size() ? now.files[file] : "file " + std::to_string(file)),
+        as_utf8(is), true);
+  }
+
+  static bool is_same(const stored_versions& a, const stored_versions& b, std::size_t file) {
+    if (!a.named.empty())
+      return file < b.named.size() && a.named[file] == b.named[file];
+    const auto mark_in = [&](const stored_versions& x) {
+      return x.marks.substr(std::min(2 * file, x.marks.size()), 2);
+    };
+    return mark_in(a) == mark_in(b);
   }
 
   void compare_maps(const map_names& before, const map_names& now) {

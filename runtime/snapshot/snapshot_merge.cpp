@@ -35,10 +35,15 @@ void check_together(const snapshot& a, const snapshot& b) {
     refuse_parts("parts that leave out different steps", "parts of one run");
   if (a.weights != b.weights)
     refuse_parts("parts with different changes of weights", "parts of one run");
+  if (a.feeds != b.feeds)
+    refuse_parts("parts whose feeds have served different records", "parts of one run");
   if (a.fields != b.fields)
     refuse_parts("parts whose batches have different fields", "parts of one run");
+  // A rank that was begun later may have found other versions: each part is held against those of
+  // now on a resume, which may allow them.
   for (const auto& x : compare(a, b.pipeline))
-    refuse_parts("parts of different pipelines, " + x.text, "parts of one pipeline");
+    if (x.name != "pins")
+      refuse_parts("parts of different pipelines, " + x.text, "parts of one pipeline");
 }
 
 std::string missing_ranks(const std::vector<std::uint64_t>& present, std::uint64_t world_size) {

@@ -51,6 +51,8 @@ public:
       need(are_whole_weights(x.weights.back().weights), "weights " + text_of(x.weights.back()),
            "a sum from 1 to 2^32 - 1");
     }
+    for (const auto& id : message.feeds())
+      x.feeds.push_back(read_hash(id));
     for (const auto& field : message.fields()) {
       need(x.fields.empty() || x.fields.back().name < field.name(), "fields out of order",
            "rising names");
@@ -145,7 +147,23 @@ private:
     return {.files = message.files(),
             .records = message.records(),
             .bytes = message.bytes(),
-            .digest = read_hash(message.digest())};
+            .digest = read_hash(message.digest()),
+            .versions = message.has_versions() ? read_versions(message.versions(), message.files())
+                                               : stored_versions{}};
+  }
+
+  stored_versions read_versions(const wire::Versions& message, std::uint64_t files) const {
+    stored_versions x{.place = read_hash(message.place()),
+                      .digest = read_hash(message.digest()),
+                      .named = {message.named().begin(), message.named().end()},
+                      .marks = message.marks()};
+    const auto named = files <= stored_versions::most_named ? files : 0;
+    const auto marked = named == 0 && files <= stored_versions::most_marked ? files : 0;
+    need(x.are_known() && x.named.size() == named && x.marks.size() == 2 * marked,
+         std::to_string(x.named.size()) + " versions and " + std::to_string(x.marks.size())
+             + " bytes of marks for " + std::to_string(files) + " files",
+         "one of each file, and where they lie");
+    return x;
   }
 
   /// Checks the options that are compared one by one; all others are kept and compared as they are.

@@ -38,6 +38,13 @@ void write(const source_facts& x, wire::Data& to) {
   to.set_records(x.records);
   to.set_bytes(x.bytes);
   write(x.digest, *to.mutable_digest());
+  if (!x.versions.are_known())
+    return;
+  auto& versions = *to.mutable_versions();
+  write(x.versions.place, *versions.mutable_place());
+  write(x.versions.digest, *versions.mutable_digest());
+  versions.mutable_named()->Assign(x.versions.named.begin(), x.versions.named.end());
+  versions.set_marks(x.versions.marks);
 }
 
 void write(const operator_facts& x, wire::Operator& to) {
@@ -171,7 +178,7 @@ void append_state(const snapshot& x, const lane_states& lanes, std::string& to) 
   to.reserve(to.size() + head_size + size);
   to.append(head, head_size);
   append_lanes(to, lanes, size);
-  if (x.left_out.empty() && x.fields.empty() && x.weights.empty())
+  if (x.left_out.empty() && x.fields.empty() && x.weights.empty() && x.feeds.empty())
     return;
   wire::Snapshot behind;
   for (const auto& steps : x.left_out) {
@@ -187,6 +194,8 @@ void append_state(const snapshot& x, const lane_states& lanes, std::string& to) 
     for (const auto weight : change.weights)
       phase.add_weights(weight);
   }
+  for (const auto& id : x.feeds)
+    write(id, *behind.add_feeds());
   behind.AppendToString(&to);
 }
 

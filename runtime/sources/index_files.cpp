@@ -6,6 +6,7 @@
 #include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/open_files.hpp"
 #include "runtime/storage/remote/store_of.hpp"
+#include "runtime/storage/remote/web_address.hpp"
 
 #include <leat/error.hpp>
 #include <leat/notice.hpp>
@@ -45,9 +46,12 @@ bool is_on_this_machine(const std::string& data) {
 }
 
 std::string path_in(const std::string& dir, const std::string& data) {
-  auto absolute = is_on_this_machine(data) ? fs::absolute(data).lexically_normal().string() : data;
-  auto bytes = std::as_bytes(std::span{absolute.data(), absolute.size()});
-  return dir + "/" + to_string(xxh3_128(bytes)) + ".leat-index";
+  return dir + "/" + index_file_name(data);
+}
+
+bool is_directory_here(const std::string& index_dir) {
+  return !index_dir.empty() && scheme_of(index_dir).empty()
+         && !index_dir.ends_with(manifest_suffix);
 }
 
 bool write_all(int fd, std::span<const std::byte> bytes) {
@@ -93,12 +97,18 @@ bool store(const std::string& path, std::span<const std::byte> bytes) try {
 
 } // namespace
 
+std::string index_file_name(const std::string& data) {
+  const auto whole =
+      is_on_this_machine(data) ? fs::absolute(data).lexically_normal().string() : data;
+  return to_string(xxh3_128(std::as_bytes(std::span{whole}))) + std::string{index_suffix};
+}
+
 std::vector<std::string> index_paths(const std::string& data, const std::string& index_dir) {
-  if (!index_dir.empty())
+  if (is_directory_here(index_dir))
     return {path_in(index_dir, data)};
   std::vector<std::string> paths;
   if (is_on_this_machine(data))
-    paths.push_back(data + ".leat-index");
+    paths.push_back(data + std::string{index_suffix});
   if (auto dir = cache_dir(); !dir.empty())
     paths.push_back(path_in(dir, data));
   return paths;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace leat {
@@ -40,8 +41,15 @@ private:
   std::uint64_t size_ = 0;
 };
 
-/// Where the index of a data file or folder may lie, in order of preference: in `index_dir`, or, if
-/// that is empty, beside the data, if they are on this machine, and in the user's cache
+inline constexpr std::string_view index_suffix = ".leat-index";
+inline constexpr std::string_view manifest_suffix = ".leat-manifest";
+
+/// The name of an index in a directory that has those of data from anywhere.
+std::string index_file_name(const std::string& data);
+
+/// Where on this machine the index of a data file or folder may lie, in order of preference: in
+/// `index_dir`, or, if that is empty or names something else than a directory of this machine,
+/// beside the data, if they are on this machine, and in the user's cache
 /// (`tar_options::index_dir`).
 std::vector<std::string> index_paths(const std::string& data, const std::string& index_dir);
 

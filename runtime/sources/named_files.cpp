@@ -2,7 +2,6 @@
 
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/storage/file_descriptor.hpp"
-#include "runtime/storage/remote/store_of.hpp"
 
 #include <sys/stat.h>
 
@@ -25,15 +24,15 @@ void check_plain(const std::string& path) {
 } // namespace
 
 std::string named_files::path_of(const std::string& name) const {
-  if (name.starts_with('/') || !store_of(name).is_near())
+  if (name.starts_with('/') || !stores_->of(name).is_near())
     return name;
-  return store_of(folder_).is_near() ? (std::filesystem::path{folder_} / name).string()
-                                     : folder_ + '/' + name;
+  return stores_->of(folder_).is_near() ? (std::filesystem::path{folder_} / name).string()
+                                        : folder_ + '/' + name;
 }
 
 file_set named_files::files_of(const std::string& name) const {
   const auto path = path_of(name);
-  const auto& store = store_of(path);
+  const auto& store = stores_->of(path);
   if (store.is_near())
     check_plain(path);
   return {.paths = {store.full_name(path)}, .names = {name}, .others = {}, .store = &store};

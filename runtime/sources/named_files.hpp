@@ -20,9 +20,11 @@ public:
   using stream_opener_function = std::function<std::shared_ptr<const stream_source>(file_set)>;
 
   /// Names that do not begin with "/", and are no addresses, are relative to `folder`, which may be
-  /// an address; if it is empty, to the process's working directory.
-  named_files(std::string folder, stream_opener_function open)
-      : folder_(std::move(folder)), open_(std::move(open)) {}
+  /// an address; if it is empty, to the process's working directory. `in` may be null: the
+  /// process's stores.
+  named_files(std::string folder, stream_opener_function open,
+              const std::shared_ptr<const store_set>& in = {})
+      : folder_(std::move(folder)), open_(std::move(open)), stores_(in ? in : process_stores()) {}
 
   /// The file as a stream; its records' ids begin with the name as given here. Throws
   /// `errc::not_found`, `errc::io`; `errc::invalid_argument` for a file that can only be read once.
@@ -49,6 +51,7 @@ private:
 
   std::string folder_;
   stream_opener_function open_;
+  std::shared_ptr<const store_set> stores_;
   mutable mutex mutex_;
   mutable recent_values<std::string, std::shared_ptr<const stream_source>>
       files_ LEAT_GUARDED_BY(mutex_){max_open};

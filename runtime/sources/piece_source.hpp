@@ -29,7 +29,11 @@ public:
     std::copy(bytes.begin(), bytes.end(), room.begin());
   }
   source_facts facts() const final {
-    return {.files = files_, .records = size(), .bytes = bytes_, .digest = hash_.digest128()};
+    return {.files = files_,
+            .records = size(),
+            .bytes = bytes_,
+            .digest = hash_.digest128(),
+            .versions = versions_of(objects(), static_cast<std::size_t>(files_))};
   }
   const passed_over& what_is_passed_over() const final { return others_; }
 

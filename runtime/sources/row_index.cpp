@@ -7,20 +7,22 @@
 #include "runtime/image/jpeg/plane_decoder.hpp"
 #include "runtime/image/jpeg/row_places.hpp"
 #include "runtime/image/jpeg/work_places.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/sources/folder/folder_index.hpp"
 #include "runtime/sources/index_files.hpp"
+#include "runtime/sources/tar/far_indexes.hpp"
 #include "runtime/sources/tar/tar_index.hpp"
 #include "runtime/storage/file_set.hpp"
 #include "runtime/storage/read_now.hpp"
-#include "runtime/storage/remote/store_of.hpp"
+#include "runtime/storage/remote/far_stream.hpp"
 
 #include <leat/bad_sample.hpp>
-#include <leat/pipeline_facts.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <numeric>
+#include <string_view>
 #include <thread>
 
 namespace leat {
@@ -51,6 +53,10 @@ jpeg_places places_of(plane_decoder& decoder, std::span<const std::byte> file) t
   return {}; // whoever reads the image gets the error
 }
 
+bool is_jpeg_name(std::string_view field) noexcept {
+  return field == "jpg" || field == "jpeg" || field == "jfif";
+}
+
 /// Called with the bytes of data that are done.
 using on_bytes = std::function<void(std::uint64_t)>;
 
@@ -64,26 +70,61 @@ void expect_same(const object_version& now, const object_version& before,
 /// One thread's work, shard by shard or class by class. Leaves alone what has been surveyed before.
 class surveyor {
 public:
-  void survey(const std::string& shard, const tar_options& options, const on_bytes& tell) {
+  /// `others`: where this machine has no index.
+  void survey(const std::string& shard, const object_store& in, const tar_options& options,
+              const far_indexes& others, const on_bytes& tell) {
     // Opened first: otherwise an index of another file might be kept as one of this.
-    const auto& in = store_of(shard);
     const auto file = in.open({shard});
-    const auto version = file->stat(0);
+    survey(*file, 0, open_tar_index(in, *file, 0, options, &others), in, options, tell);
+  }
+  /// Surveys a shard that is not on this machine, which is read once for all of its index.
+  void survey_far(stored_objects& objects, std::size_t number, const object_store& in,
+                  const tar_options& options, const far_indexes& others, const on_bytes& tell) {
+    if (const auto found = find_tar_index(objects, number, options, others))
+      return survey(objects, number, *found, in, options, tell);
+    const auto before = facts;
+    surveyed_places places;
+    std::uint64_t told = 0;
     const auto index =
-        in.is_near() ? open_tar_index(shard, options) : open_tar_index(in, *file, 0, options);
+        visited_tar_index(objects, number, options.allow_torn,
+                          [&](std::uint64_t offset, std::uint64_t size, const byte_reader& read) {
+                            add(survey(read, offset, size), places);
+                            tell(size);
+                            told += size;
+                          });
+    if (index.tear().empty())
+      store(index_paths(objects.name(number), options.index_dir), index.with_places(places));
+    else { // the walk has met fields that the index does not have: read again, without them
+      facts = before;
+      survey(objects, number, index, in, options, [](std::uint64_t) { check_patience(); });
+    }
+    tell(index.shard().size - told);
+  }
+  void survey(stored_objects& objects, std::size_t number, const tar_index& index,
+              const object_store& in, const tar_options& options, const on_bytes& tell) {
+    const auto shard = objects.name(number);
+    const auto version = objects.stat(number);
     expect_same(index.shard(), version, shard);
     const auto& kept = index.places();
     const auto fields = index.all_fields();
     if (kept.are_complete() && are_whole(kept, fields.size())) {
       for (std::size_t i = 0; i < fields.size(); ++i)
-        count_known(*file, 0, fields[i].offset(), fields[i].size, kept, i);
+        if (in.is_near())
+          count_known(objects, number, fields[i].offset(), fields[i].size, kept, i);
+        else // a request for each first byte would take longer than to read all of the shard
+          count_known(is_jpeg_name(index.name(fields[i])), fields[i].size, kept, i);
       return tell(index.shard().size);
     }
     count_completed(kept);
     surveyed_places places;
     std::uint64_t told = 0;
+    rising_reads rising{objects, number, version.size};
+    const auto read = [&](std::uint64_t offset, std::span<std::byte> into) {
+      if (in.is_near() || rising.read(offset, into) < into.size())
+        read_now(objects, number, offset, into);
+    };
     for (const auto& field : fields) {
-      add(survey(*file, 0, field.offset(), field.size), places);
+      add(survey(read, field.offset(), field.size), places);
       tell(field.size);
       told += field.size;
     }
@@ -106,7 +147,10 @@ public:
       count_completed(index->places());
     surveyed_places places;
     for (std::size_t i = 0; i < images.size(); ++i) {
-      add(survey(objects, folder.first + i, 0, images[i].bytes), places);
+      const auto read = [&](std::uint64_t offset, std::span<std::byte> into) {
+        read_now(objects, folder.first + i, offset, into);
+      };
+      add(survey(read, 0, images[i].bytes), places);
       tell(images[i].bytes);
     }
     if (!images.empty())
@@ -131,17 +175,17 @@ private:
     to.of(place_kind::rows).push_back(std::move(x.rows));
     to.of(place_kind::work).push_back(std::move(x.work));
   }
-  jpeg_places survey(stored_objects& from, std::size_t object, std::uint64_t offset,
-                     std::uint64_t size) {
+  template <class Read>
+  jpeg_places survey(const Read& read, std::uint64_t offset, std::uint64_t size) {
     // Only JPEGs are read beyond their first bytes: a shard may hold videos.
     const auto head = static_cast<std::size_t>(std::min(size, head_bytes));
     content_.resize(head);
-    read_now(from, object, offset, content_);
+    read(offset, content_);
     const bool is_jpeg = image_format(content_) == "JPEG";
     jpeg_places places;
     if (is_jpeg && size <= max_bytes) {
       content_.resize(size);
-      read_now(from, object, offset + head, std::span{content_}.subspan(head));
+      read(offset + head, std::span{content_}.subspan(head));
       places = places_of(decoder_, content_);
     }
     facts.bytes_read += content_.size();
@@ -172,6 +216,11 @@ private:
     }
     count(is_jpeg, size, row_bytes, kept.place_bytes(place_kind::work, number));
   }
+  void count_known(bool is_jpeg, std::uint64_t size, const indexed_places& kept,
+                   std::size_t number) {
+    const auto row_bytes = kept.place_bytes(place_kind::rows, number);
+    count(is_jpeg || row_bytes > 0, size, row_bytes, kept.place_bytes(place_kind::work, number));
+  }
   void store(const std::vector<std::string>& paths, std::span<const std::byte> index) {
     facts.not_stored += store_index(paths, index) ? 0 : 1;
   }
@@ -180,10 +229,9 @@ private:
   std::vector<std::byte> content_;
 };
 
-std::uint64_t bytes_of(const std::vector<std::string>& shards) {
-  return std::transform_reduce(
-      shards.begin(), shards.end(), std::uint64_t{0}, std::plus<>{},
-      [](const std::string& x) { return store_of(x).stat(x).version.size; });
+std::uint64_t bytes_of(const std::vector<std::string>& shards, const store_set& in) {
+  return std::transform_reduce(shards.begin(), shards.end(), std::uint64_t{0}, std::plus<>{},
+                               [&](const std::string& x) { return in.of(x).stat(x).version.size; });
 }
 
 /// Calls `survey` for each of `pieces`, on all cores. Throws the error of the first piece that has
@@ -225,10 +273,22 @@ row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
 } // namespace
 
 row_index_facts build_row_index(const std::vector<std::string>& shards, const tar_options& options,
-                                const row_index_progress& progress) {
-  return survey_all(shards.size(), bytes_of(shards), progress,
+                                const row_index_progress& progress, const store_set& in) {
+  const auto& store = in.of(shards.empty() ? std::string_view{} : shards.front());
+  const far_indexes others{store, options.index_dir, in, shards};
+  if (store.is_near())
+    return survey_all(shards.size(), bytes_of(shards, in), progress,
+                      [&](surveyor& by, std::size_t i, const on_bytes& tell) {
+                        by.survey(shards[i], in.of(shards[i]), options, others, tell);
+                      });
+  const auto objects = store.open(shards);
+  objects->expect_stats();
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < shards.size(); ++i)
+    bytes += objects->stat(i).size;
+  return survey_all(shards.size(), bytes, progress,
                     [&](surveyor& by, std::size_t i, const on_bytes& tell) {
-                      by.survey(shards[i], options, tell);
+                      by.survey_far(*objects, i, store, options, others, tell);
                     });
 }
 
@@ -246,16 +306,20 @@ row_index_facts build_row_index(const std::shared_ptr<const folder_files>& files
 
 namespace {
 
-std::optional<row_index_facts> build_for(const operator_facts& x,
+std::optional<row_index_facts> build_for(const operator_node& x,
                                          const row_index_progress& progress) {
-  const auto index_dir = x.get<std::string>("index_dir");
+  const auto& in = x.names_in();
   if (x.op == "tar_shards")
-    return build_row_index(find_files(x.get<std::vector<std::string>>("patterns"), "index").paths,
-                           {.index_dir = index_dir, .allow_torn = x.get<bool>("allow_torn")},
-                           progress);
-  if (x.op == "image_folder")
-    return build_row_index(list_folder(x.get<std::string>("directory")), {.index_dir = index_dir},
-                           progress);
+    return build_row_index(
+        find_files(x.get<std::vector<std::string>>("patterns"), "index", file_kinds::plain, in)
+            .paths,
+        {.index_dir = x.get<std::string>("index_dir"), .allow_torn = x.get<bool>("allow_torn")},
+        progress, in);
+  if (x.op == "image_folder") {
+    const auto& directory = x.get<std::string>("directory");
+    return build_row_index(list_folder(directory, in.of(directory)),
+                           {.index_dir = x.get<std::string>("index_dir")}, progress);
+  }
   return std::nullopt;
 }
 
@@ -264,7 +328,8 @@ std::optional<row_index_facts> build_for(const operator_facts& x,
 std::optional<row_index_facts> build_row_index(const pipeline& data,
                                                const row_index_progress& progress) {
   std::optional<row_index_facts> all;
-  for_each_operator(operators_of(data), [&](const operator_facts& x) {
+  check_tree_size(data.root());
+  for_each_operator(data.root(), [&](const operator_node& x) {
     if (const auto facts = x.is_source() ? build_for(x, progress) : std::nullopt)
       all = all ? * all += *facts : *facts;
   });

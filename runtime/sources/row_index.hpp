@@ -16,7 +16,8 @@ namespace leat {
 /// stay as they are, and so do the shards. If a shard fails, the others are still done; then throws
 /// the error of the first: what opening it throws, and `errc::io` if it was replaced meanwhile.
 row_index_facts build_row_index(const std::vector<std::string>& shards, const tar_options& options,
-                                const row_index_progress& progress);
+                                const row_index_progress& progress,
+                                const store_set& in = *process_stores());
 
 /// Builds the row index of a folder's images, by classes in place of shards. Throws
 /// `errc::torn_file` if an image has another size than when the folder was listed, and `errc::io`.

@@ -76,8 +76,8 @@ private:
 class raw_source final : public piece_source {
 public:
   raw_source(const std::string& path, dtype type, const shape& dims, std::uint64_t record_bytes,
-             const raw_options& options)
-      : piece_source(open_named({path}, "raw_records"), "value"),
+             const raw_options& options, const store_set& in)
+      : piece_source(open_named({path}, "raw_records", in), "value"),
         name_(std::filesystem::path{objects().name(0)}.filename().string()), type_(type),
         dims_(dims), record_bytes_(record_bytes), bytes_(objects().stat(0).size) {
     if (const auto rest = bytes_ % record_bytes_; rest != 0 && !options.drop_last)
@@ -161,6 +161,7 @@ pipeline from_function(std::string name, std::uint64_t records,
 
 pipeline raw_records(std::string path, dtype type, shape dims, raw_options options) {
   const auto record_bytes = bytes_of(type, dims);
+  const auto remote = std::exchange(options.remote, {});
   std::vector<std::uint64_t> extents;
   for (std::size_t i = 0; i < dims.rank(); ++i)
     extents.push_back(dims[i]);
@@ -170,7 +171,10 @@ pipeline raw_records(std::string path, dtype type, shape dims, raw_options optio
        {"type", std::string{to_string(type)}},
        {"dims", extents},
        {"drop_last", options.drop_last}},
-      [=] { return std::make_shared<const raw_source>(path, type, dims, record_bytes, options); });
+      [=](const store_set& in) {
+        return std::make_shared<const raw_source>(path, type, dims, record_bytes, options, in);
+      },
+      remote);
 }
 
 namespace {

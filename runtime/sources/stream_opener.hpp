@@ -2,6 +2,7 @@
 
 #include "runtime/sources/stream_pool.hpp"
 #include "runtime/storage/byte_stream.hpp"
+#include "runtime/storage/remote/byte_budget.hpp"
 #include "runtime/storage/shared_bytes.hpp"
 #include "runtime/storage/stream_files.hpp"
 
@@ -54,6 +55,9 @@ public:
   /// For what is read of its streams: a block that nobody needs any more serves any of them.
   const std::shared_ptr<shared_bytes_pool>& blocks() const noexcept { return blocks_; }
 
+  /// For records that carry their content.
+  const std::shared_ptr<read_buffers>& contents() const noexcept { return contents_; }
+
   /// Fills `into` with bytes that were read before, from a file that is not a pipe. In a compressed
   /// file it continues where the last such call for the file ended, if that is nearer than `from`.
   /// Throws `errc::io`, `errc::torn_file`.
@@ -82,6 +86,7 @@ private:
   stream_files files_;
   std::shared_ptr<shared_bytes_pool> blocks_ =
       std::make_shared<shared_bytes_pool>(most_blocks_kept);
+  std::shared_ptr<read_buffers> contents_ = std::make_shared<read_buffers>(process_read_ahead());
   mutable stream_pool pool_;
 };
 

@@ -8,8 +8,9 @@
 namespace leat {
 
 byte_window::byte_window(std::string file, std::unique_ptr<byte_stream> stream,
-                         std::size_t block_bytes, std::shared_ptr<shared_bytes_pool> blocks)
-    : file_(std::move(file)), stream_(std::move(stream)), block_bytes_(block_bytes),
+                         std::size_t block_bytes, std::shared_ptr<shared_bytes_pool> blocks,
+                         window_reads how)
+    : file_(std::move(file)), stream_(std::move(stream)), block_bytes_(block_bytes), how_(how),
       begin_(stream_->offset()), blocks_(std::move(blocks)),
       held_(blocks_->take()), restarts_{stream_->restart()} {}
 
@@ -38,6 +39,25 @@ void byte_window::move_to(std::vector<std::byte>& to, std::uint64_t offset, std:
     to.insert(to.end(), part.begin(), part.end());
     offset += part.size();
     size -= part.size();
+  }
+}
+
+void byte_window::read_into(std::span<std::byte> into, std::uint64_t offset) {
+  forget_before(offset);
+  for (;;) {
+    const auto held = held_->all().subspan(dead_);
+    const auto given = std::min(held.size(), into.size());
+    std::copy_n(held.begin(), given, into.begin());
+    into = into.subspan(given);
+    forget_before(begin_ + given);
+    if (into.empty())
+      return;
+    const bool is_straight = how_ == window_reads::straight;
+    const auto got = is_straight ? stream_->read(into) : 0;
+    if (is_straight ? got == 0 : !read_block())
+      torn(begin_ + into.size());
+    into = into.subspan(got);
+    begin_ += got;
   }
 }
 

@@ -13,13 +13,22 @@
 
 namespace leat {
 
+/// How a window reads its stream.
+enum class window_reads : std::uint8_t {
+  /// All reads are of one size, and what is asked for is copied out of what they gave.
+  in_blocks,
+  /// Only for streams without restart points: what is not held is read to where it is wanted.
+  straight,
+};
+
 /// A part of a byte stream that is held in memory and moves forward. It reads in blocks, and so up
 /// to a block more than was asked for. Used by one thread at a time, except for what it shares.
 class byte_window {
 public:
   /// `file` is named in errors. Memory comes from `blocks`.
   byte_window(std::string file, std::unique_ptr<byte_stream> stream, std::size_t block_bytes,
-              std::shared_ptr<shared_bytes_pool> blocks);
+              std::shared_ptr<shared_bytes_pool> blocks,
+              window_reads how = window_reads::in_blocks);
 
   /// All bytes held from `offset` on: at least `size`, unless the file ends first. Valid until the
   /// next call. `offset` must not have been forgotten.
@@ -32,6 +41,10 @@ public:
   /// Appends `size` bytes at `offset` to `to` and forgets them, so that the window stays at a few
   /// blocks. Throws `errc::torn_file` if there are fewer.
   void move_to(std::vector<std::byte>& to, std::uint64_t offset, std::uint64_t size);
+
+  /// Fills `into` with the bytes at `offset` and forgets them. Throws `errc::torn_file` if there
+  /// are fewer.
+  void read_into(std::span<std::byte> into, std::uint64_t offset);
 
   /// Bytes before `offset` will not be asked for again.
   void forget_before(std::uint64_t offset);
@@ -51,6 +64,7 @@ private:
   std::string file_;
   std::unique_ptr<byte_stream> stream_;
   std::size_t block_bytes_;
+  window_reads how_;
   /// Offset of the first byte that is held.
   std::uint64_t begin_;
   std::shared_ptr<shared_bytes_pool> blocks_;

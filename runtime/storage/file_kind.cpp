@@ -74,13 +74,11 @@ constexpr std::array endings_of_kinds{
     kind_mark{".pkl", "a Python pickle", to_tables},
 };
 
+/// Addresses that leat does not read.
 constexpr std::array address_marks{
-    kind_mark{"gs://", "an address in Google's storage", ""},
-    kind_mark{"gcs://", "an address in Google's storage", ""},
     kind_mark{"az://", "an address in Azure's storage", ""},
     kind_mark{"abfs://", "an address in Azure's storage", ""},
     kind_mark{"hdfs://", "an address in HDFS", ""},
-    kind_mark{"hf://", "a Hugging Face address", ""},
     kind_mark{"file://", "an address", ""},
 };
 

@@ -5,7 +5,6 @@
 #include "runtime/base/text.hpp"
 #include "runtime/storage/file_kind.hpp"
 #include "runtime/storage/remote/listed_matches.hpp"
-#include "runtime/storage/remote/store_of.hpp"
 #include "runtime/storage/remote/web_address.hpp"
 
 #include <glob.h>
@@ -128,7 +127,7 @@ std::vector<std::string> match_glob(const std::string& pattern, passed_over& oth
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < found.gl_pathc; ++i) {
     std::string path{found.gl_pathv[i]};
-    if (path.ends_with(".leat-index"))
+    if (path.ends_with(".leat-index") || path.ends_with(".leat-manifest"))
       continue;
     if (is_file(path))
       paths.push_back(std::move(path));
@@ -165,10 +164,15 @@ std::vector<std::string> match(const std::string& pattern, file_kinds kinds, pas
   return is_glob(pattern) ? match_glob(pattern, others) : std::vector<std::string>{};
 }
 
+/// A "?" of a pattern is shown. What has a value after it may be a query, and a secret.
+std::string without_values(const std::string& name) {
+  return name.find_first_of("=@") == std::string::npos ? name : without_secrets(name);
+}
+
 /// The path is not a file, or does not exist.
 [[noreturn]] void refuse_name(const std::string& name, const std::string& pattern,
                               const std::string& stage) {
-  const auto shown = without_secrets(name);
+  const auto shown = without_values(name);
   if (auto kind = kind_of_path(name); kind && !is_file(name))
     throw_file_error(errc::invalid_argument, stage, shown, kind.what + ", which is not a file",
                      std::move(kind.instead));
@@ -176,7 +180,7 @@ std::vector<std::string> match(const std::string& pattern, file_kinds kinds, pas
   if (name.find('[') != std::string::npos)
     needed += "; \"[\" begins a set of characters in a pattern, and \"[[]\" stands for itself";
   throw_file_error(errc::not_found, stage, shown,
-                   "no file that matches " + excerpt(without_secrets(pattern)), std::move(needed));
+                   "no file that matches " + excerpt(without_values(pattern)), std::move(needed));
 }
 
 std::string common_directory(const std::vector<std::string>& paths) {
@@ -212,12 +216,12 @@ std::vector<std::string> expand_braces(std::string_view pattern) {
 }
 
 file_set find_files(const std::vector<std::string>& patterns, const std::string& stage,
-                    file_kinds kinds) {
+                    file_kinds kinds, const store_set& in) {
   file_set files;
   std::set<std::string> seen;
   for (const auto& pattern : patterns)
     for (const auto& name : expand_braces(pattern)) {
-      const auto& store = store_of(name);
+      const auto& store = in.of(name);
       if (files.paths.empty())
         files.store = &store;
       else if (files.store != &store)

@@ -2,6 +2,7 @@
 
 #include "runtime/storage/local_store.hpp"
 #include "runtime/storage/passed_over.hpp"
+#include "runtime/storage/remote/store_of.hpp"
 
 #include <cstdint>
 #include <string>
@@ -35,12 +36,14 @@ enum class file_kinds : std::uint8_t {
 };
 
 /// The files that patterns stand for: braces are expanded, then "*", "?" and "[...]" in each result
-/// match plain files, sorted bytewise; indexes of tar shards ("*.leat-index") never match, and
+/// match plain files, sorted bytewise; indexes of tar shards ("*.leat-index", "*.leat-manifest")
+/// never match, and
 /// anything else that matches is counted in `others`. Throws `errc::not_found` with the pattern
 /// that matches no file, and `errc::invalid_argument` if there is no pattern, if a file is named
 /// twice, if files lie in several stores, and for a path that is not a file, saying what it is.
-/// Files of other stores (see `store_of`) are not looked for. The errors have this `stage`.
+/// Files of stores that are not near are not looked for; `in`: the stores. The errors have this
+/// `stage`.
 file_set find_files(const std::vector<std::string>& patterns, const std::string& stage,
-                    file_kinds kinds = file_kinds::plain);
+                    file_kinds kinds = file_kinds::plain, const store_set& in = *process_stores());
 
 } // namespace leat

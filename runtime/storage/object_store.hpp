@@ -3,6 +3,7 @@
 #include "runtime/base/not_copied.hpp"
 
 #include <leat/error.hpp>
+#include <leat/source_facts.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace leat {
@@ -86,6 +88,9 @@ struct read_result {
 /// Called once per read, from any thread. Must not block.
 using read_done = std::function<void(read_result)>;
 
+/// Gives memory for a read, from any thread. Throws std::bad_alloc.
+using read_room = std::function<std::span<std::byte>()>;
+
 /// Objects of a store that a source reads, by number. Many threads may call all members
 /// concurrently.
 class stored_objects : not_copied {
@@ -94,9 +99,16 @@ public:
   virtual ~stored_objects() = default;
 
   virtual std::string name(std::size_t object) const = 0;
+  /// Where it lies: server, bucket and key. Empty: on this machine, or its version is not known.
+  virtual std::string place(std::size_t) const { return {}; }
 
   /// The version that `read` reads. Blocks. Throws `leat::error` (not_found, io, no_resources).
   virtual object_version stat(std::size_t object) = 0;
+
+  /// What somebody knows of the version: `read` reads it or fails, and `stat` need not ask a
+  /// server. Without effect where the version is known already, or has no tag that a header may
+  /// have, and for files of this machine.
+  virtual void expect_version(std::size_t, const object_version&) {}
 
   /// Reads these parts, in one request if the store can. Like pread(2), a read may return fewer
   /// bytes than it was asked for, but at least one, unless the object of the first part has none
@@ -120,6 +132,10 @@ public:
   /// Like `read`, for bytes that nobody waits for yet: what others wait for comes first.
   virtual void read_ahead(std::span<const read_part> parts, read_done done,
                           const std::stop_token& stop);
+  /// The same of a range, into memory that `room` gives once it is needed: ends with no byte, and
+  /// without memory, if all is so near that `read_here` will not wait for a server.
+  virtual void read_ahead_if_far(const expected_range& range, read_room room, read_done done,
+                                 const std::stop_token& stop);
 
   /// A hint: the caller's thread will read this range after what it reads next.
   virtual void expect(std::size_t object, std::uint64_t offset, std::uint64_t size) noexcept;
@@ -130,6 +146,37 @@ public:
   virtual void expect_nothing() noexcept;
   /// A hint: `stat` will be called for all objects, which may take a request each.
   virtual void expect_stats() noexcept;
+  /// A hint: these ranges may be expected soon, and are worth fetching meanwhile. Returns what
+  /// `expect_soon` does.
+  virtual bool expect_perhaps(std::span<const expected_range> ranges) noexcept;
+
+  /// Whether nothing is gained by reading this ahead, as `read_here` has it at hand. Does not
+  /// block.
+  virtual bool is_at_hand(const expected_range&) noexcept { return false; }
+};
+
+/// The versions of the first `count` objects, if all of them lie on servers that name some. Throws
+/// as `stat`.
+stored_versions versions_of(stored_objects& objects, std::size_t count);
+
+/// Objects that are another store's, but for how they are read.
+class objects_over : public stored_objects {
+public:
+  explicit objects_over(std::shared_ptr<stored_objects> from) : from_(std::move(from)) {}
+
+  std::string name(std::size_t object) const override { return from_->name(object); }
+  std::string place(std::size_t object) const override { return from_->place(object); }
+  object_version stat(std::size_t object) override { return from_->stat(object); }
+  void expect_version(std::size_t object, const object_version& x) override {
+    from_->expect_version(object, x);
+  }
+  void expect_stats() noexcept override { from_->expect_stats(); }
+
+protected:
+  stored_objects& from() const noexcept { return *from_; }
+
+private:
+  const std::shared_ptr<stored_objects> from_;
 };
 
 /// Objects that are read in the caller's thread.
@@ -164,6 +211,22 @@ public:
   virtual std::uint64_t bytes(std::size_t object) const = 0;
 };
 
+/// Whom a store asks for an object.
+struct asked_server {
+  /// "https://HOST"; empty: nobody, it is on this machine.
+  std::string place = {};
+  /// Whose requests they are: "the profile \"default\""; empty: nobody's.
+  std::string by = {};
+};
+
+/// For errors: what is needed where nothing can be put.
+inline constexpr auto places_to_put =
+    "a path of this machine, s3://BUCKET/KEY or gs://BUCKET/KEY: web servers and the Hub are read "
+    "only";
+
+/// Larger objects would be put in parts.
+inline constexpr std::uint64_t most_put_bytes = std::uint64_t{1} << 30;
+
 /// Where data is stored: a file system, web servers. `store_of` gives that of a name. Many threads
 /// may call all members concurrently. All of them block; reads of the opened objects need not.
 class object_store : not_copied {
@@ -187,10 +250,20 @@ public:
   virtual std::shared_ptr<stored_objects> open(std::shared_ptr<const object_names> names,
                                                std::string stage) const = 0;
 
+  /// Makes or replaces an object of at most `most_put_bytes`: there is all of it or nothing,
+  /// whatever happens meanwhile, and the last to put one wins. Folders need not exist. Blocks.
+  /// Throws `errc::invalid_argument` where `can_put` is false, `errc::io`, `errc::not_found` (the
+  /// bucket).
+  virtual void put(const std::string& name, std::span<const std::byte> bytes) const;
+  /// Whether `put` works.
+  virtual bool can_put() const noexcept { return false; }
+
   /// The only name that is used for an object that has several: what other members take. Throws
   /// `errc::invalid_argument` if none can have this name.
   virtual std::string full_name(const std::string& name) const { return name; }
 
+  /// For people. Throws `errc::invalid_argument`, and what asking for credentials throws.
+  virtual asked_server server_of(const std::string&) const { return {}; }
   /// Whether `list` works.
   virtual bool can_list() const noexcept { return true; }
   /// Whether this machine's page cache has most of what is read.

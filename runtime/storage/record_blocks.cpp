@@ -7,9 +7,9 @@
 namespace leat {
 
 bool record_blocks::read(const stream_files& from, std::size_t file, std::uint64_t offset,
-                         std::span<std::byte> into, bool is_near, const std::stop_token& stop) {
+                         std::span<std::byte> into, const std::stop_token& stop) {
   while (!into.empty()) {
-    const auto* x = find(from, file, offset / block_bytes, is_near, stop);
+    const auto* x = find(from, file, offset / block_bytes, stop);
     const auto begin = static_cast<std::size_t>(offset % block_bytes);
     if (!x || begin >= x->size)
       return false;
@@ -22,8 +22,7 @@ bool record_blocks::read(const stream_files& from, std::size_t file, std::uint64
 }
 
 const record_blocks::block* record_blocks::find(const stream_files& from, std::size_t file,
-                                                std::uint64_t number, bool is_near,
-                                                const std::stop_token& stop) {
+                                                std::uint64_t number, const std::stop_token& stop) {
   if (blocks_.empty())
     blocks_.resize(most_blocks);
   // Files of equal sizes tend to be read at equal offsets, so the file is part of the hash.
@@ -36,7 +35,7 @@ const record_blocks::block* record_blocks::find(const stream_files& from, std::s
   x.file = file;
   x.number = number;
   x.size = 0;
-  if (is_near && points_ < 0)
+  if (points_ < 0)
     return nullptr;
   if (!x.bytes)
     x.bytes = std::make_unique_for_overwrite<std::byte[]>(block_bytes);

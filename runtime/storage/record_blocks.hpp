@@ -23,12 +23,10 @@ public:
   static constexpr std::size_t most_blocks = 512;
 
   /// Fills `into` with bytes of a plain file, from known blocks where it can. Returns false if that
-  /// is not possible, or if `is_near` and records lie so far from each other that blocks do not
-  /// pay; then reading just these bytes succeeds or reports what is wrong. `is_near`: the files are
-  /// mostly in this machine's page cache; from anywhere else a block takes hardly longer than a
-  /// record. Throws std::bad_alloc.
+  /// is not possible, or if records lie so far from each other that blocks do not pay; then reading
+  /// just these bytes succeeds or reports what is wrong. Throws std::bad_alloc.
   bool read(const stream_files& from, std::size_t file, std::uint64_t offset,
-            std::span<std::byte> into, bool is_near = false, const std::stop_token& stop = {});
+            std::span<std::byte> into, const std::stop_token& stop = {});
 
 private:
   struct block {
@@ -41,13 +39,13 @@ private:
     std::unique_ptr<std::byte[]> bytes;
   };
 
-  /// Blocks of near files pay if at least two of three records lie in a block that an earlier
-  /// record asked for: reading a block from the page cache costs about as much as three small
-  /// records.
+  /// Blocks pay if at least two of three records lie in a block that an earlier record asked for:
+  /// reading a block from the page cache costs about as much as three small records, and from a
+  /// server it is many times the bytes.
   static constexpr int most_points = 64;
 
   /// Null if the block cannot be read, or if blocks do not pay.
-  const block* find(const stream_files& from, std::size_t file, std::uint64_t number, bool is_near,
+  const block* find(const stream_files& from, std::size_t file, std::uint64_t number,
                     const std::stop_token& stop);
 
   /// A direct-mapped cache: each block of a file has one place here.

@@ -96,6 +96,8 @@ source_facts stream_files::facts() const {
     x.bytes += bytes(i);
   }
   x.digest = hash.digest128();
+  if (!are_near_)
+    x.versions = versions_of(*objects_, size());
   return x;
 }
 

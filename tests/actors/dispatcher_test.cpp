@@ -58,11 +58,12 @@ struct fixture {
   std::shared_ptr<job_plan> plan = noisy_plan(8, 4);
   batcher_actor batcher = actors.system().spawn(batcher_probe, seen);
   dispatcher_actor uut;
+  int lent_rows_taken = 0;
 
-  fixture() {
+  explicit fixture(dispatch_policy policy = dispatch_policy::round_robin) {
     dispatcher_config config{.order =
                                  std::make_shared<fragile_order>(order_of_rank(*plan, 1), broken),
-                             .policy = {plan->shape.lanes, 1, dispatch_policy::round_robin},
+                             .policy = {plan->shape.lanes, 1, policy},
                              .workers = 2,
                              .make_worker =
                                  [this](std::size_t number, bool replaces) {
@@ -71,7 +72,8 @@ struct fixture {
                                    made.emplace_back(number, replaces);
                                    return worker_config{plan, board.add(number), drill, lives};
                                  },
-                             .alive = lives};
+                             .alive = lives,
+                             .taken = std::make_shared<listener>([this] { ++lent_rows_taken; })};
     uut = actors.system().spawn(dispatcher, config);
     tell(start_atom_v, batcher);
   }
@@ -147,6 +149,22 @@ TEST_CASE_METHOD(fixture, "dispatcher: a lost worker is replaced, and its rows a
   CHECK(owners(*slot) == ids{2, 1, 2, 1});
   CHECK(slot->complete());
   CHECK(owners(*deal()) == ids{2, 1, 2, 1});
+}
+
+struct claiming_fixture : fixture {
+  claiming_fixture() : fixture(dispatch_policy::on_demand) {}
+};
+
+TEST_CASE_METHOD(claiming_fixture,
+                 "dispatcher: whoever takes lent rows in a dead worker's place says so at once") {
+  const auto slot = dealt();
+  REQUIRE(slot->claim_last(slot->ticket(), slot->num_rows(), 2).size() == 2);
+  actors.run(); // workers make the other rows, and wait for these
+  CHECK_FALSE(slot->complete());
+  CHECK(lent_rows_taken == 0);
+  kill(0);
+  CHECK(slot->complete());
+  CHECK(lent_rows_taken == 2);
 }
 
 TEST_CASE_METHOD(fixture, "dispatcher: the batcher hears of each death, and may find a batch") {

@@ -188,6 +188,27 @@ TEST_CASE("no threads: a job that ends for lack of them resumes from its last sn
   CHECK(got == expected);
 }
 
+TEST_CASE("no threads: a loader that lets helpers in begins, or leaves nothing of itself") {
+  shutdown();
+  const auto before = threads_that_live.load();
+  bool was_enough = false;
+  for (std::int64_t n = 0; !was_enough; ++n) {
+    CAPTURE(n);
+    REQUIRE(n < 40);
+    const auto own = std::make_shared<runtime>();
+    const auto problem = problem_of([&] {
+      loader x{count(200).batch(10), {.workers = 1, .workers_at = "127.0.0.1:0", .runtime = own}};
+      const few_threads limit{n, 1};
+      (void)x.next();
+      was_enough = limit.was_enough();
+    });
+    if (problem)
+      CHECK(problem->code() == errc::no_resources);
+    own->shutdown();
+    CHECK(threads_that_live == before);
+  }
+}
+
 TEST_CASE("bare_loop: without a thread it says so, once those that began have ended") {
   const bare_loop loop{numbers(200).batch(10), 4};
   for (int n = 0; n < 4; ++n) {

@@ -1,3 +1,5 @@
+#include "runtime/pipeline/operator_node.hpp"
+#include "runtime/sample/live_source.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/stages.hpp"
@@ -91,6 +93,61 @@ TEST_CASE("once: the batch's fields are the same for every world size") {
         for (const std::size_t workers : {0, 1, 2, 8})
           REQUIRE(unbroken(job, salt, world, workers) == expected);
       }
+    }
+}
+
+/// Records of which only the first ones come. Whoever waits for another is told that it does.
+class few_records final : public live_source {
+public:
+  explicit few_records(std::uint64_t all) : all_(all) {}
+
+  state peek(std::uint64_t number) override {
+    return number < all_ ? state::ready : state::pending;
+  }
+  void wait(std::uint64_t number, const std::atomic<bool>&) override {
+    if (number >= all_)
+      throw std::runtime_error("waits for record " + std::to_string(number));
+  }
+  void wake() override {}
+  std::function<void()> on_change(std::function<void()>) override {
+    return [] {};
+  }
+  void read(std::uint64_t number, sample& into) const override { into.set("n", number); }
+  void append_id(std::uint64_t number, std::string& to) const override {
+    to += std::to_string(number);
+  }
+  void release_below(std::uint64_t, std::uint64_t, std::uint64_t) override {}
+  void hold_from(std::uint64_t, std::uint64_t, std::uint64_t) override {}
+  void check_holds(std::uint64_t, std::uint64_t) const override {}
+  bool has_journal() const noexcept override { return false; }
+  source_facts facts() const override { return {}; }
+  std::string name() const override { return "few"; }
+
+private:
+  const std::uint64_t all_;
+};
+
+/// How many batches a job over the first records of a source hands over before it waits.
+std::size_t batches_of_first(std::uint64_t records, std::uint64_t rows, std::uint64_t of_lanes) {
+  const auto data = feed_pipeline("once", {{"name", std::string{"few@1"}}},
+                                  [records] { return std::make_shared<few_records>(records); });
+  loader x{data.batch(rows, {.lanes = of_lanes}), {.workers = 0}};
+  for (std::size_t batches = 0;; ++batches)
+    try {
+      const auto batch = x.next();
+      REQUIRE(batch);
+    } catch (const std::exception& problem) {
+      REQUIRE(std::string{problem.what()}.find("waits for record") != std::string::npos);
+      return batches;
+    }
+}
+
+TEST_CASE("once: a batch is handed over as soon as a record of the next one has come") {
+  for (const std::uint64_t of_lanes : {1, 4, 12})
+    for (const std::uint64_t batches : {1, 2, 5}) {
+      CAPTURE(of_lanes, batches);
+      CHECK(batches_of_first(batches * 12, 12, of_lanes) == batches - 1);
+      CHECK(batches_of_first(batches * 12 + 1, 12, of_lanes) == batches);
     }
 }
 

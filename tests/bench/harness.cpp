@@ -30,9 +30,10 @@ struct suite {
 constexpr suite suites[] = {
     {"leat-loader-bench", 7, loader_cases},     {"leat-next-bench", 7, next_cases},
     {"leat-operator-bench", 3, operator_cases}, {"leat-text-bench", 5, text_cases},
-    {"leat-token-bench", 9, token_cases},       {"leat-read-bench", 9, read_cases},
-    {"leat-cluster-bench", 7, cluster_cases},   {"leat-device-bench", 9, device_cases},
-    {"leat-link-bench", 5, link_cases}};
+    {"leat-token-bench", 9, token_cases},       {"leat-tokenizer-bench", 7, tokenizer_cases},
+    {"leat-read-bench", 9, read_cases},         {"leat-cluster-bench", 7, cluster_cases},
+    {"leat-device-bench", 9, device_cases},     {"leat-link-bench", 5, link_cases},
+    {"leat-feed-bench", 5, feed_cases}};
 
 double seconds_on(clockid_t clock) {
   timespec x{};

@@ -39,10 +39,12 @@ std::vector<bench_case> next_cases(const std::string& folder);
 std::vector<bench_case> operator_cases(const std::string& folder);
 std::vector<bench_case> text_cases(const std::string& folder);
 std::vector<bench_case> token_cases(const std::string& folder);
+std::vector<bench_case> tokenizer_cases(const std::string& folder);
 std::vector<bench_case> read_cases(const std::string& folder);
 std::vector<bench_case> cluster_cases(const std::string& folder);
 std::vector<bench_case> device_cases(const std::string& folder);
 std::vector<bench_case> link_cases(const std::string& folder);
+std::vector<bench_case> feed_cases(const std::string& folder);
 
 /// Clocks, in seconds: wall-clock time, CPU time of this thread, and of all threads.
 using clock_function = double (*)();
@@ -63,7 +65,7 @@ void work(sample& x, context& in);
 /// Takes all batches of a loader; returns the number of samples, which is not 0.
 std::uint64_t take_all(loader& from);
 
-/// Gives each line of a file, read in blocks, to `take`. At least 64 bytes behind a line can be
+/// Gives each line of a file, read in blocks, to `take`. At least 64 bytes after a line can be
 /// read.
 template <class Take>
 void for_each_line(const std::string& path, Take take) {

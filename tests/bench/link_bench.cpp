@@ -79,6 +79,8 @@ bench_case rows_case(const row_size& size, const std::string& certificates) {
   std::vector<bench_case::column> columns;
   for (const char* way : {"bare socket", "CAF's protocol", "bulk connection", "bulk, TLS"})
     columns.push_back({name + ", " + way, "CPU s/GB, both sides"});
+  for (const char* way : {"bulk connection", "bulk, TLS"})
+    columns.push_back({name + ", " + way + ", who receives", "CPU s/GB"});
   columns.push_back({name + ", AES-128-GCM alone", "CPU s/GB, both sides"});
   columns.push_back({name + ": bulk / bare socket", "(to be at most 1.5)"});
   columns.push_back({name + ": bulk / CAF's protocol", "(to be at most 0.7)"});
@@ -117,6 +119,8 @@ bench_case rows_case(const row_size& size, const std::string& certificates) {
                                       cpu(basp),
                                       cpu(bulk),
                                       cpu(bulk_tls),
+                                      bulk.consumer_seconds_per_gigabyte,
+                                      bulk_tls.consumer_seconds_per_gigabyte,
                                       cipher,
                                       cpu(bulk) / cpu(raw),
                                       cpu(bulk) / cpu(basp),

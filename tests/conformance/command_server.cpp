@@ -67,7 +67,9 @@ void serve(const json& request) {
 
 } // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) // a job's child process, which runs the program that the job is in
+    return leat::command::run_command_line(argc, argv);
   for (std::string line; std::getline(std::cin, line);)
     serve(json::parse(line));
 }

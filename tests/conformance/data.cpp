@@ -3,6 +3,7 @@
 #include "tests/support/megatron_writer.hpp"
 #include "tests/support/npy_writer.hpp"
 #include "tests/support/packing.hpp"
+#include "tests/support/piece_model_writer.hpp"
 #include "tests/support/tar_writer.hpp"
 
 #include <leat/notice.hpp>
@@ -168,6 +169,27 @@ void write_tokens() {
   }
 }
 
+/// Tokens of digits and spaces, of a few pairs of them, and of an end.
+void write_tokenizer() {
+  write("tokenizer.json", R"({
+    "added_tokens": [{"id": 15, "content": "<end>", "special": true, "normalized": false}],
+    "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+    "post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A"}},
+      {"SpecialToken": {"id": "<end>"}}], "special_tokens": {"<end>": {"ids": [15]}}},
+    "model": {"type": "BPE", "vocab": {"0": 0, "1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6": 6,
+      "7": 7, "8": 8, "9": 9, "\u0120": 10, "11": 11, "37": 12, "\u01207": 13, "370": 14},
+      "merges": ["1 1", "3 7", "\u0120 7", "37 0"]}})");
+}
+
+/// Pieces of digits and spaces, of a few pairs of them, and of a beginning and an end.
+void write_piece_model() {
+  auto model = piece("<unk>", 0, 2) + piece("<s>", 0, 3) + piece("</s>", 0, 3);
+  for (const auto* text : {"\u2581", "0", "1", "2", "3", "4", "5", "6", "7", "8"})
+    model += piece(text, -4, 1); // a 9 is unknown
+  model += piece("11", -5, 1) + piece("37", -6, 1) + piece("\u25817", -5, 1) + piece("370", -7, 1);
+  write("pieces.model", model + unigram());
+}
+
 /// Has files of unequal length, so that a windowed shuffle has something to do.
 class numbers final : public source {
 public:
@@ -252,6 +274,8 @@ conformance_data::conformance_data() : before_(std::filesystem::current_path()) 
   write_images();
   write_values();
   write_tokens();
+  write_tokenizer();
+  write_piece_model();
   register_functions();
   // These pipelines are meant to resume inside compressed files, so notices would only disturb.
   set_notice_handler([](const std::string&) {});

@@ -7,6 +7,8 @@ one in ten is a chain of attempts, which stop or are killed in the middle, lose 
 or from a resume on, and resume with another world size, all ranks in one process or each in its own; `leat verify` must find its logs good. What the reference refuses, leat must refuse too. Every fourth case is a text that
 is broken, or has parameters at their limits: it is refused with a clear error, or its order is right.
 
+With `--served`, each source of each command reads files, a web server or a bucket: an attempt may resume over another one.
+
 Case i has the seed S + i, so `--seed X --cases 1` repeats a case. A failing one is made as small as it still fails.
 """
 
@@ -30,6 +32,7 @@ from cases.choice import Chooser
 from cases.command import Processes, Server
 from cases.data import make_data
 from cases.judge import Judge
+from cases.served import Places
 from cases.smaller import shrink
 
 FAILURES = 3  # how many are shown
@@ -50,9 +53,10 @@ def judge_all(options, first, cases):
         os.chdir(directory)
         os.mkdir("printed")  # where no pattern finds it
         printed = os.path.join(directory, "printed")
+        places = Places(first, printed) if options.served else None
         commands = Server(options.server, printed) if options.server else Processes(options.command, printed)
         chooser = Chooser(make_data(), options)
-        judge, texts = Judge(commands), lines_of(options.texts)
+        judge, texts = Judge(commands, places=places), lines_of(options.texts)
         for seed in range(first, first + cases):
             if not texts and not is_drawn(seed):
                 continue
@@ -101,6 +105,7 @@ def main():
     parser.add_argument("--processes", type=int, default=1, help="that share the cases")
     parser.add_argument("--failures", type=int, default=FAILURES, help="as many are shown, by each process")
     parser.add_argument("--texts", help="only jobs of the pipelines in this file, one a line, in turns")
+    parser.add_argument("--served", action="store_true", help="data are also on a web server and in a bucket that fail now and then")
     parser.add_argument("--tame", action="store_true", help="only valid pipelines, nearly without bad samples")
     parser.add_argument("--indexed", action="store_true", help="only pipelines whose order is a formula")
     parser.add_argument("--no-jobs", action="store_true", help="only the order")

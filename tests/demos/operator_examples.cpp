@@ -106,6 +106,10 @@ std::map<std::string, std::function<pipeline()>> operator_examples() {
     auto kept = data.journal("journal");
     return data;
   };
+  examples["feed"] = [] {
+    auto data = leat::feed("queue").shuffle_buffer(100, 7).batch(8);
+    return data;
+  };
   examples["shuffle"] = [] {
     auto data = leat::count(6).shuffle({.seed = 7}).batch(3);
     return data;

@@ -28,6 +28,11 @@ std::optional<link_hello> known_hello(std::string_view bytes) {
   return x && x->role ? std::move(x) : std::nullopt;
 }
 
+std::optional<link_welcome> known_welcome(std::string_view bytes) {
+  auto x = decode_link_welcome(bytes);
+  return x && x->role ? std::move(x) : std::nullopt;
+}
+
 /// Takes every other payload, and is never asked for room that there is no credit for.
 class bulk_listener : public bulk_receiver {
 public:
@@ -99,7 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         check(rules[first >> 2 & 3].allows(x->head));
         touch(x->body());
         read(known_hello, x->body());
-        read(decode_link_welcome, x->body());
+        read(known_welcome, x->body());
         read(decode_link_refusal, x->body());
       }
     }

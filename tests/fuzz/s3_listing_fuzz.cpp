@@ -1,5 +1,5 @@
-#include "runtime/storage/remote/aws_settings.hpp"
-#include "runtime/storage/remote/s3_listing.hpp"
+#include "runtime/storage/remote/aws/aws_settings.hpp"
+#include "runtime/storage/remote/aws/s3_listing.hpp"
 #include "tests/fuzz/checks.hpp"
 
 #include <leat/error.hpp>

@@ -1,5 +1,5 @@
-// Any bytes are a model of SentencePiece, which makes tokens of any text, or are refused as an
-// invalid argument.
+// Any bytes are a model of SentencePiece, which makes tokens of any text, the same whatever texts
+// came before, or are refused as an invalid argument.
 #include "runtime/base/utf8.hpp"
 #include "runtime/pipeline/sentencepiece/piece_encoder.hpp"
 #include "tests/fuzz/checks.hpp"
@@ -7,6 +7,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
+
+namespace {
+
+std::string end_of(const std::string& text) {
+  auto half = text.substr(text.size() / 2);
+  leat::make_utf8(half, 0);
+  return half;
+}
+
+} // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string all{reinterpret_cast<const char*>(data), size};
@@ -17,8 +28,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   leat::make_utf8(text, 0);
   allow(leat::errc::invalid_argument, [&] {
     const leat::piece_encoder encoder{leat::parse_piece_model(model, "model")};
-    for (const auto token : encoder.encode(text))
+    const auto tokens = encoder.encode(text);
+    for (const auto token : tokens)
       check(token >= 0 && static_cast<std::size_t>(token) < encoder.model().pieces.size());
+    leat::piece_encoder::scratch with;
+    std::vector<std::int32_t> again;
+    encoder.encode(end_of(text), with, again); // what is remembered of it has no effect
+    encoder.encode(text, with, again);
+    check(again == tokens);
   });
   return 0;
 }

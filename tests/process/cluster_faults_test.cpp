@@ -1,6 +1,8 @@
 #include "tests/support/cluster_job.hpp"
+#include "tests/support/launched_programs.hpp"
 #include "tests/support/network_link.hpp"
 #include "tests/support/places.hpp"
+#include "tests/support/random_faults.hpp"
 
 #include <signal.h>
 #include <unistd.h>
@@ -18,21 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using steady = std::chrono::steady_clock;
-
-class dice {
-public:
-  explicit dice(std::uint64_t seed) : random_(seed) {}
-  std::uint64_t below(std::uint64_t n) { return random_() % n; }
-  bool happens(unsigned percent) { return below(100) < percent; }
-  milliseconds up_to(unsigned ms) { return milliseconds{below(ms + 1)}; }
-  template <class T, std::size_t n>
-  T one_of(const T (&choices)[n]) {
-    return choices[below(n)];
-  }
-
-private:
-  std::mt19937_64 random_;
-};
 
 struct job_plan {
   std::string pipeline;
@@ -65,11 +52,6 @@ std::string pipeline_of(dice& random, const std::string& end) {
       R"(count(3100).filter("key_hash@1", keep=80).shuffle_buffer(200, seed=1))",
       R"(count(2500).filter("field_hash@1", field="value", keep=90).shuffle_buffer(96, seed=2))"};
   return std::string{random.one_of(data)} + ".batch(24, lanes=24, end=\"" + end + "\")";
-}
-
-std::uint64_t number_in(const char* variable, std::uint64_t otherwise) {
-  const auto* text = std::getenv(variable);
-  return text ? std::stoull(text) : otherwise;
 }
 
 job_plan make_plan(dice& random) {
@@ -152,7 +134,7 @@ public:
     auto next_fault = steady::now() + milliseconds{500};
     while (!has_ended()) {
       std::this_thread::sleep_for(milliseconds{5});
-      do_what_is_due();
+      faults_.do_what_is_due();
       look_after_coordinator();
       for (std::uint64_t i = 0; i < seats_.size(); ++i)
         look_after(i);
@@ -184,7 +166,7 @@ private:
     std::unique_ptr<network_link> link;
     std::unique_ptr<filled_pipe> input = {}; // null: none is read
     /// One, and others that were started in addition.
-    std::vector<std::pair<std::string, std::shared_ptr<other_program>>> processes = {};
+    std::vector<launched_program> processes = {};
     bool is_to_start = true;
     bool has_ended = false;
     std::optional<std::string> digest = {};
@@ -194,29 +176,10 @@ private:
     std::shared_ptr<other_program> process;
     bool is_known = false; // its address
   };
-  struct planned {
-    steady::time_point due;
-    std::function<void()> what;
-  };
-
   void later(milliseconds delay, std::function<void()> what) {
-    planned_.push_back({steady::now() + delay, std::move(what)});
+    faults_.later(delay, std::move(what));
   }
-  void do_what_is_due() {
-    for (std::size_t i = 0; i < planned_.size();)
-      if (planned_[i].due <= steady::now()) {
-        const auto what = std::move(planned_[i].what);
-        planned_.erase(planned_.begin() + static_cast<std::ptrdiff_t>(i));
-        what();
-      } else
-        ++i;
-  }
-
-  void tell(const std::string& what) {
-    story_ +=
-        std::to_string(std::chrono::duration_cast<milliseconds>(steady::now() - began_).count())
-        + " ms: " + what + "\n";
-  }
+  void tell(const std::string& what) { faults_.tell(what); }
 
   // -- certificates
 
@@ -250,15 +213,7 @@ private:
 
   void look_after(std::uint64_t rank) {
     auto& x = seats_[rank];
-    for (std::size_t i = 0; i < x.processes.size();) {
-      const auto [name, process] = x.processes[i];
-      if (process->is_running()) {
-        ++i;
-        continue;
-      }
-      const auto code = process->wait();
-      tell("process " + name + " has ended with " + std::to_string(code));
-      x.processes.erase(x.processes.begin() + static_cast<std::ptrdiff_t>(i));
+    for (const auto& [name, code] : take_ended(x.processes, faults_)) {
       CAPTURE(story(), name, code);
       REQUIRE((code == -1 || code == 0 || code == 1));
       if (code != 0)
@@ -300,19 +255,13 @@ private:
 
   /// Ranks join the newest coordinator, which is not always the one that printed its address last.
   void meet(coordinator& x) {
-    const auto address = read_file(job_.output_of(x.name));
-    const auto log = read_file(job_.errors_of(x.name));
-    const std::string before = "leat coordinator: coordinator ";
-    if (!contains(address, "\n") || !contains(log, before))
+    const auto told = coordinator_in(job_.output_of(x.name), job_.errors_of(x.name));
+    x.is_known = told.has_value();
+    if (!told || told->number < newest_)
       return;
-    x.is_known = true;
-    const auto number = std::stoul(log.substr(log.find(before) + before.size()));
-    if (number < newest_)
-      return;
-    newest_ = number;
+    newest_ = told->number;
     for (auto& one : seats_)
-      one.link->lead_to(
-          static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1))));
+      one.link->lead_to(told->port);
   }
 
   void look_after_coordinator() {
@@ -363,12 +312,8 @@ private:
     for (std::uint64_t i = 0; i < seats_.size(); ++i)
       if (std::error_code problem; const auto n = fs::file_size(job_.log_of(i), problem))
         size += problem ? 0 : n;
-    if (size != seen_) {
-      seen_ = size;
-      moved_ = steady::now();
-    }
     CAPTURE(story());
-    REQUIRE(steady::now() - moved_ < std::chrono::seconds{100});
+    REQUIRE(faults_.has_moved(size, std::chrono::seconds{100}));
   }
 
   // -- faults
@@ -423,9 +368,7 @@ private:
     return length;
   }
   void stop(const std::string& name, const std::shared_ptr<other_program>& process) {
-    const auto length = a_while("stop " + name);
-    process->signal(SIGSTOP);
-    later(length, [process] { process->signal(SIGCONT); });
+    stop_for(a_while("stop " + name), process, faults_);
   }
   void disturb_link(std::uint64_t rank, std::uint64_t kind) {
     auto& link = *seats_[rank].link;
@@ -487,7 +430,7 @@ private:
   }
 
   std::string story() const {
-    auto result = plan_.text() + "\n" + story_;
+    auto result = plan_.text() + "\n" + faults_.text();
     for (const auto& entry : fs::directory_iterator{job_.bench.at.path()})
       if (entry.path().filename().native().starts_with("errors."))
         result += entry.path().filename().native() + ":\n" + read_file(entry.path().native());
@@ -501,15 +444,11 @@ private:
   std::vector<coordinator> coordinators_; // in the order of their starts
   /// The number of the one that ranks join.
   std::uint64_t newest_ = 0;
-  std::vector<planned> planned_;
+  fault_story faults_;
   std::uint64_t num_processes_ = 0;
   bool is_coordinator_to_start_ = false;
   bool is_over_ = false;
   bool was_full_ = false; // the last set may not have been stored
-  steady::time_point began_ = steady::now();
-  steady::time_point moved_ = began_;
-  std::uintmax_t seen_ = 0;
-  std::string story_;
 };
 
 TEST_CASE("random jobs under random faults hand over what one process does") {

@@ -1,66 +1,13 @@
 #include "tests/support/cluster_job.hpp"
 #include "tests/support/coordinator_process.hpp"
-
-#include <signal.h>
-#include <unistd.h>
+#include "tests/support/small_network.hpp"
 
 // Jobs whose processes have a network stack each, as on separate machines: Linux network
-// namespaces, joined by a bridge. Needs root; otherwise nothing is tested.
+// namespaces. Needs root; otherwise nothing is tested.
 namespace leat::test::cluster_hosts_test {
 namespace {
 
 using std::chrono::milliseconds;
-
-bool shell(const std::string& command) {
-  return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
-}
-
-/// Hosts 1 to n, which reach each other by 10.99.0.N and fd00:99::N, and a switch between them.
-class small_network {
-public:
-  explicit small_network(int hosts) : hosts_(hosts) {
-    is_there_ = shell("ip netns add " + name(0))
-                && in(0, "ip link add bridge type bridge && ip link set bridge up");
-    for (int i = 1; is_there_ && i <= hosts; ++i) {
-      const auto n = std::to_string(i);
-      is_there_ =
-          shell("ip netns add " + name(i))
-          && in(0, "ip link add port" + n + " type veth peer name eth0 netns " + name(i)
-                       + " && ip link set port" + n + " master bridge up")
-          && in(i, "ip link set lo up && ip link set eth0 up && ip address add 10.99.0." + n
-                       + "/24 dev eth0 && ip -6 address add fd00:99::" + n + "/64 dev eth0 nodad");
-    }
-  }
-  small_network(const small_network&) = delete;
-  small_network& operator=(const small_network&) = delete;
-  ~small_network() {
-    for (int i = 0; i <= hosts_; ++i)
-      shell("ip netns del " + name(i));
-  }
-
-  bool is_there() const { return is_there_; }
-  /// The command that runs another one on that host.
-  words host(int i) const { return {"ip", "netns", "exec", name(i)}; }
-  /// Pulls the cable, or plugs it in again.
-  void cut(int i) const { REQUIRE(in(0, "ip link set port" + std::to_string(i) + " down")); }
-  void join(int i) const { REQUIRE(in(0, "ip link set port" + std::to_string(i) + " up")); }
-  /// Delays what the host sends, and loses some of it. False if the kernel cannot do that.
-  bool worsen(int i, int ms, int percent) const {
-    return in(i, "tc qdisc replace dev eth0 root netem delay " + std::to_string(ms) + "ms loss "
-                     + std::to_string(percent) + "%");
-  }
-
-private:
-  static std::string name(int i) {
-    return "leat-" + std::to_string(::getpid()) + "-" + std::to_string(i);
-  }
-  static bool in(int i, const std::string& command) {
-    return shell("ip netns exec " + name(i) + " sh -c '" + command + "'");
-  }
-
-  int hosts_;
-  bool is_there_ = false;
-};
 
 constexpr auto pipeline =
     R"(count(2400).filter("key_hash@1", keep=80).shuffle_buffer(48, seed=1).batch(24, lanes=24, end="mask"))";

@@ -1,6 +1,7 @@
 #include "tests/support/command.hpp"
 #include "tests/support/jpeg_writer.hpp"
 #include "tests/support/packing.hpp"
+#include "tests/support/piece_model_writer.hpp"
 #include "tests/support/tar_members.hpp"
 #include "tests/support/tar_writer.hpp"
 
@@ -26,7 +27,7 @@ TEST_CASE("command: help exits with 0, bad usage with 2 and one line that says w
   x.make_photos(x.at / "data", 20, 2);
   std::filesystem::create_directories(x.at / "folder/cat");
   for (const auto& verb :
-       words_of("make-data index tokens order run replay inspect verify bench graph")) {
+       words_of("make-data index tokens tokenize order run replay inspect verify bench graph")) {
     CAPTURE(verb);
     REQUIRE(contains(x.succeed({verb, "--help"}), "Usage: leat"));
     x.says({verb, "count:10", "--no-such-option"}, 2, {"leat " + verb + ": "});
@@ -152,7 +153,6 @@ TEST_CASE("command: data that cannot be read are a failure, not a wrong use") {
                          tar_shards("DIR/none.tar")).batch(1))");
   for (const auto& [line, text] : std::vector<std::pair<std::string, std::string>>{
            {"run DIR/x.parquet", "a Parquet file"},
-           {"run gs://bucket/x.tar", "Google's storage"},
            {"run DIR/x.parquet DIR/x.parquet", "twice"},
            {"order --pipeline DIR/cut", "drop_last=true"},
            {"order --pipeline DIR/both", "none.tar"},
@@ -598,24 +598,12 @@ TEST_CASE("command: a slow worker gets few rows on demand, and its equal share i
   REQUIRE(done("on_demand", 2) < 75);
 }
 
-/// A message of Protobuf as a field of another one.
-std::string message(char field, const std::string& content) {
-  return std::string{static_cast<char>(field * 8 + 2), static_cast<char>(content.size())} + content;
-}
-
-/// One token of a SentencePiece model.
-std::string piece(const std::string& text, float score, char type) {
-  std::string bytes(sizeof score, '\0');
-  std::memcpy(bytes.data(), &score, sizeof score);
-  return message(1, message(1, text) + '\x15' + bytes + '\x18' + type);
-}
-
 TEST_CASE("command: tokens counts documents, bytes and tokens of texts") {
   command_bench x;
   const auto model = x.at / "a.model";
   // A unigram model: an unknown piece, a space, "a", "b", and "ab", which is better than both.
   tar_writer::write(model, piece("<unk>", 0, 2) + piece("\u2581", -3, 1) + piece("a", -2, 1)
-                               + piece("b", -2, 1) + piece("ab", -1, 1) + message(2, "\x18\x01"));
+                               + piece("b", -2, 1) + piece("ab", -1, 1) + unigram());
   tar_writer::write(x.at / "a.txt", "ab\n\naab b\n");
   tar_writer::write(x.at / "b.txt", "\xff\n");
   const auto text = x.ask({"tokens", x.at / "a.txt", "--tokenizer", model});
@@ -631,6 +619,16 @@ TEST_CASE("command: tokens counts documents, bytes and tokens of texts") {
   CHECK(contains(x.succeed({"tokens", x.at / "a.txt", "--tokenizer", model}),
                  "tokens     7: 2.3 per document, 5 at most"));
   x.says({"tokens", x.at / "a.txt", "--tokenizer", x.at / "a.txt"}, 1, {"a.txt"});
+}
+
+TEST_CASE("command: files of ranks without an encoding are refused with the names of encodings") {
+  command_bench x;
+  tar_writer::write(x.at / "a.txt", "ab\n");
+  for (const auto* name : {"a.tiktoken", "tokenizer.model", "a.json"}) {
+    tar_writer::write(x.at / name, "IQ== 0\nYWI= 1\n");
+    x.says({"tokens", x.at / "a.txt", "--tokenizer", x.at / name}, 1,
+           {name, "a file of ranks", "--encoding", "cl100k_base, o200k_base"});
+  }
 }
 
 TEST_CASE("command: a job reads a pipe from its first byte") {

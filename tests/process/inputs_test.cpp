@@ -37,6 +37,7 @@ std::vector<input_case> all_inputs() {
       {"x.jsonl", R"(json_lines("DIR/x.jsonl").batch(1, end="mask"))", false, true},
       {"listed", R"(lines("DIR/list.txt").read_files("lines").batch(1, end="mask"))"},
       {"model", R"(lines("DIR/list.txt").map("sentencepiece@1", model="DIR/model").batch(1))"},
+      {"t.json", R"(lines("DIR/list.txt").map("tokenize@1", tokenizer="DIR/t.json").batch(1))"},
       {"job", "leat run --pipeline DIR/job"},
       {"job", "leat order --pipeline DIR/job"},
       {"job", "leat graph --pipeline DIR/job"},
@@ -45,6 +46,11 @@ std::vector<input_case> all_inputs() {
       {"x.tar", "leat index DIR/x.tar"},
       {"good.tar.leat-index", "leat index DIR/good.tar", true},
       {"model", "leat tokens DIR/list.txt --tokenizer DIR/model"},
+      {"t.json", "leat tokens DIR/list.txt --tokenizer DIR/t.json"},
+      {"ranks", "leat tokenize DIR/list.txt --tokenizer DIR/ranks --encoding gpt2 --out DIR/new"},
+      {"out/tokens.state",
+       "leat tokenize DIR/list.txt --tokenizer DIR/good.json --out DIR/out --resume"},
+      {"out/tokens.bin.part", "leat tokenize DIR/list.txt --tokenizer DIR/good.json --out DIR/out"},
       {"snapshot", "leat inspect DIR/snapshot"},
       {"epoch-0-step-3.of-1", "leat inspect DIR/epoch-0-step-3.of-1"},
       {"epoch-0-step-3.rank-0-of-1", "leat inspect DIR/epoch-0-step-3.rank-0-of-1"},
@@ -60,7 +66,9 @@ public:
   inputs_bench() {
     fs::create_directories(at / "classes/a");
     fs::create_directory(at / "ck");
+    fs::create_directory(at / "out");
     write("list.txt", "listed\n");
+    write("good.json", R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}})");
     write("good.order", succeed(words_of("order count:4 --global-batch 2")));
     tar_writer{}.file("a.txt", "text").end().save(at / "good.tar");
     megatron_writer{dtype::u8}.document({"abc"}).save(at / "half");

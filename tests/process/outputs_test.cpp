@@ -132,6 +132,18 @@ TEST_CASE("outputs: an empty text for any option is refused") {
     x.says(words_of(line) + words{""}, 2, {"got ", "needed "});
 }
 
+TEST_CASE("outputs: an address in place of a path of this machine is refused") {
+  command_bench x;
+  for (const auto& option :
+       words_of("--snapshot-dir --log --bad-log --stats --journal --state --trace"))
+    x.says(words_of("run count:100 " + option + " s3://me:PLANTED@bucket/x"), 2,
+           {option, "the address", "needed a path of this machine"});
+  CHECK_FALSE(std::filesystem::exists(x.at / "s3:"));
+  for (const auto* line : {"coordinator --state https://h/x", "replay count:100 --step 0 --images "
+                                                              "s3://bucket/x"})
+    x.says(words_of(line), 2, {"the address", "needed a path of this machine"});
+}
+
 TEST_CASE("inputs: anything but a log, snapshot or pipeline is refused, even if it has no end") {
   command_bench x;
   x.order({"count:100"}, 1, x.at / "order");

@@ -85,5 +85,34 @@ TEST_CASE("replay: a step of a job that changed weights has the samples of that 
   CHECK(x.ask(replay).at("ids") != x.ask(replay + changes).at("ids"));
 }
 
+/// Tokens of bytes, "ab", and an end.
+std::string small_tokenizer() {
+  return R"({"added_tokens": [{"id": 4, "content": "<end>", "special": true, "normalized": false}],
+    "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+    "post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A"}},
+      {"SpecialToken": {"id": "<end>"}}], "special_tokens": {"<end>": {"ids": [4]}}},
+    "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "\u0120": 3}, "merges": ["a b"]}})";
+}
+
+TEST_CASE("replay: what the tokens of a step say") {
+  command_bench x;
+  x.write("a.txt", "ab a\nb b\nba\n");
+  x.write("my t,.json", small_tokenizer());
+  const auto path = "tokenizer=\"" + x.at / "my%20t%2C.json" + "\"";
+  const auto job = R"(lines("DIR/a.txt").map("tokenize@1", )" + path + ", add_special_tokens=true)";
+  using texts = std::vector<std::string>;
+  const auto shown = [&](const std::string& after, const words& more) {
+    x.pipeline(job + after);
+    return x.ask(words{"replay", "--pipeline", x.at / "job.leat", "--step", "0"} + more)["texts"];
+  };
+  CHECK(shown(".batch(3)", {"--text"}) == texts{"ab a<end>", "b b<end>", "ba<end>"});
+  CHECK(shown(R"(.pack("tokens", 6, split=true).batch(2, lanes=1))", {"--text"})
+        == texts{"ab a<end>b ", "b<end>ba<end>a"}); // the last one is padding
+  const words step{"replay", "--pipeline", x.at / "job.leat", "--step", "0", "--text"};
+  CHECK(contains(x.succeed(step), "\"ab a<end>b \""));
+  x.pipeline(R"(lines("DIR/a.txt").batch(1))");
+  x.says(step, 2, {"a job without tokens"});
+}
+
 } // namespace
 } // namespace leat::test::replay_test

@@ -48,7 +48,7 @@ struct secret_bench : command_bench {
 TEST_CASE("what is secret in addresses is in no log, snapshot, error or output") {
   const secret_bench bench;
   write_content(bench.served / "x.raw", std::string(40, 'x'));
-  write_content(bench.served / ("signed.raw" + query), std::string(40, 'x'));
+  write_content(bench.served / "signed.raw", std::string(40, 'x'));
   fault_server server{bench.served.path(), [](const auto& x) {
                         return x.path.starts_with("refused") ? fault::forbidden : fault::none;
                       }};
@@ -74,6 +74,19 @@ TEST_CASE("what is secret in addresses is in no log, snapshot, error or output")
   CHECK_FALSE(contains(said, secret));
 }
 
+TEST_CASE("what is secret in addresses of indexes is in no error") {
+  const secret_bench bench;
+  for (const std::string option : {"--index-dir", "--out"})
+    for (const auto& place :
+         {"https://" + user + "h.example/x", "https://h.example/x.leat-manifest" + query,
+          "s3://" + user + "data/x" + query, "ftp://" + user + "h.example/x" + query}) {
+      const auto x = bench.leat({"index", "s3://b/0.tar", option, place});
+      CAPTURE(option, place, x.errors);
+      CHECK(x.code == 1);
+      CHECK_FALSE(contains(x.output + x.errors, secret));
+    }
+}
+
 TEST_CASE("keys of buckets are in no log, snapshot, error or output") {
   const secret_bench bench;
   std::filesystem::create_directory(bench.served / "bucket");
@@ -91,6 +104,33 @@ TEST_CASE("keys of buckets are in no log, snapshot, error or output") {
   CHECK(contains(bench.job("s3://bucket/refused.raw", 1, keys), "AccessDenied"));
   bench.job("s3://bucket/none.raw", 1, keys);
   bench.job("s3://user:" + std::string{secret} + "@bucket/x.raw", 1, keys);
+}
+
+TEST_CASE("keys of Google's and tokens of the Hub are in no log, snapshot, error or output") {
+  const secret_bench bench;
+  std::filesystem::create_directory(bench.served / "bucket");
+  write_content(bench.served / "bucket/x.raw", std::string(40, 'x'));
+  std::atomic<int> shown = 0;
+  fault_server server{bench.served.path(), [&](const auto& x) {
+                        shown += x.headers.contains("Authorization") ? 1 : 0;
+                        return contains(x.path, "refused") ? fault::forbidden : fault::none;
+                      }};
+  const std::string direct = "export no_proxy=127.0.0.1 ";
+  const auto keys = direct + "STORAGE_EMULATOR_HOST=" + server.address()
+                    + " GS_ACCESS_KEY_ID=AK GS_SECRET_ACCESS_KEY=" + secret + ";";
+  bench.job("gs://bucket/x.raw", 0, keys);
+  CHECK(shown.exchange(0) > 0);
+  bench.job("gs://bucket/refused.raw", 1, keys);
+  const auto token = direct + "HF_ENDPOINT=" + server.address() + " HF_TOKEN=" + secret + ";";
+  bench.job("hf://datasets/o/n/x.raw", 1, token);
+  CHECK(shown.exchange(0) > 0);
+  bench.job("hf://datasets/o/refused/x.raw", 1, token);
+  write_content(bench.served / "key.json",
+                R"({"type": "authorized_user", "client_id": "c", "client_secret": ")"
+                    + std::string{secret} + R"(", "refresh_token": ")" + secret
+                    + R"(", "token_uri": ")" + server.address() + R"(/token"})");
+  bench.job("gs://bucket/x.raw", 1,
+            direct + "GOOGLE_APPLICATION_CREDENTIALS=" + (bench.served / "key.json") + ";");
 }
 
 } // namespace leat::test::web_secrets_test

@@ -5,6 +5,7 @@ import errno
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,14 @@ def crash(sample: leat.Sample) -> None:
         ctypes.string_at(0)
 
 
+def deadly(sample: leat.Sample) -> None:
+    sample["x"] = number(sample)
+    time.sleep(0.003)
+    if number(sample) % 97 == 9:
+        os.close(2)
+        ctypes.string_at(0)
+
+
 def interrupt_and_crash(sample: leat.Sample) -> None:
     """Sends the program a Ctrl-C, once, and crashes."""
     if number(sample) == 9 and not (MARK / "interrupted").exists():
@@ -173,6 +182,34 @@ def be_killed(sample: leat.Sample) -> None:
 def leave(sample: leat.Sample) -> None:
     if number(sample) == 9:
         os._exit(3)
+
+
+def fork(sample: leat.Sample) -> None:
+    """Two processes return from it."""
+    if number(sample) % 10 == 9:
+        os.fork()
+    sample["x"] = number(sample)
+
+
+def crash_beside_another(sample: leat.Sample) -> None:
+    """A process that it has begun has all files that its own one has, and outlives that."""
+    sample["x"] = number(sample)
+    if number(sample) == 9 and os.fork() == 0:
+        time.sleep(20)
+        os._exit(0)
+    crash(sample)
+
+
+def close_files(sample: leat.Sample) -> None:
+    """Closes the connection, too."""
+    if number(sample) == 9:
+        os.closerange(3, 100)
+
+
+def close_output(sample: leat.Sample) -> None:
+    if number(sample) == 9:
+        sys.stdout.close()
+    sample["x"] = number(sample)
 
 
 def say(sample: leat.Sample) -> None:

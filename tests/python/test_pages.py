@@ -53,8 +53,8 @@ def test_blocks_of_a_page_run(page: str, tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
 
 
-# Pages with parts of a program in a cluster, or that need the package xxhash.
-PARTS = {"cluster.md", "digest.md"}
+# Pages with parts of a program in a cluster or of a feed, or that need the package xxhash.
+PARTS = {"cluster.md", "digest.md", "operators/feed.md", "queues.md"}
 
 
 def test_every_page_with_python_is_run() -> None:

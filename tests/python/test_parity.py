@@ -14,6 +14,9 @@ STUB = Path(leat.__file__).parent / "_leat.pyi"
 # Patterns of C++ names that Python does not have under that name.
 REASONS = {
     "*_options": "options are keyword arguments",
+    "remote_options.*": "keys of the dict remote",
+    "bucket_place*": "a str: the key bucket_in of the dict remote",
+    "secret*": "a str, as the dict remote has it",
     "*.bool": "an empty lease is None, an empty set an empty list",
     "to_string": "str(x)",
     "bytes_of": "Sample.to_dict; what processes= sends",
@@ -51,6 +54,12 @@ REASONS = {
     "filter_stage.of_id": "the constructor takes the function",
     "flat_map_stage.children": "the constructor takes it",
     "scan_stage.*": "the constructor takes the functions",
+    "tokenize_options.*": "leat.tokenize takes them by name",
+    "token_encoder": "leat.tokenize's stages have its members",
+    "token_encoder.*": "leat.tokenize's stages have its members",
+    "token_decoder": "leat.tokenize's stages have decode; a processor of sentencepiece decodes its own",
+    "token_decoder.*": "leat.tokenize's stages have decode; a processor of sentencepiece decodes its own",
+    "tokenize_content": "leat.tokenize takes tokenizers that are objects",
     "parse_cause": "a str, as BadRow.why has it",
     "parse_hash128": "Hash128(text)",
     "num_*": "for loops over an enumeration",
@@ -62,8 +71,12 @@ REASONS = {
     "pipeline_facts*": "dicts: see operators_of; the lanes of SnapshotFacts",
     "plan_round*": "dicts: see PlanGraph.rounds",
     "plan_step*": "dicts: see PlanGraph.rounds",
+    "plan_cut*": "dicts: see PlanGraph.cuts",
     "source_facts*": "the dict 'data' of operators_with_data",
+    "stored_versions*": "insides of snapshots",
     "row_index_facts*": "build_row_index gives a dict",
+    "put_index_facts*": "put_indexes gives a dict",
+    "check_put_indexes": "put_indexes refuses the same before it reads any data",
     "lane_sizes*": "SnapshotFacts has what a resume needs; the command shows sizes of lanes",
     "snapshot_facts.state": "SnapshotFacts has what a resume needs; the command shows sizes of lanes",
     "snapshot_facts.pipeline": "SnapshotFacts.operators and pipeline_of",
@@ -140,7 +153,8 @@ for reason, names in {
         "child_pool* child_recipe* child_start* child_content child_requests child_socket end_with_parent function_call* "
         "map_in filter_in flat_map_in scan_in reader_in serve_functions served* set_map_children map_isolated_in map_by_name "
         "map_stage.make_isolated",
-    "a C++ program that is its own child; Python starts another interpreter": "run_worker",
+    "arguments of run_worker": "worker_options*",
+    "arguments of run_feed": "feed_options*",
     "what processes= sends": "write_fields num_field_bytes read_bytes*",
     "for sources in C++": "sample.borrow sample.scratch sample.count_read",
     "measurements of the decoder: leat bench": "decode_part* decode_times* image_decoder.time",
@@ -154,7 +168,7 @@ for reason, names in {
     "lists of function_type": "maps predicates flat_maps scans",
     "insides": "runtime_core batch_slot job_plan job_progress lease_desk loader_job loader_seat",
     "the command: leat cluster status --json":
-        "cluster_report* cluster_phase* job_position* rank_state* rank_report* waiting_report* ranks_wanted*",
+        "cluster_report* cluster_phase* job_position* rank_state* rank_report* feed_report* waiting_report* ranks_wanted*",
 }.items():  # fmt: skip
     REASONS |= dict.fromkeys(names.split(), reason)
 

@@ -1,6 +1,11 @@
-"""leat.sentencepiece: the tokens that SentencePiece's own command gives, with models that it trains here."""
+"""leat.sentencepiece: the tokens that SentencePiece's own command gives, with models that it trains here.
+
+More texts: LEAT_TOKEN_TEXTS=1000000, and LEAT_TOKEN_SEED for others. Real models: tests/python/real_tokenizers, or
+LEAT_TOKENIZER_FILES=DIRECTORY with NAME.model.
+"""
 
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -26,7 +31,14 @@ MODELS = {
     "--normalization_rule_name=nfkc_cf",
     "BPE of texts as they are": "--model_type=bpe --vocab_size=300 --normalization_rule_name=identity "
     "--remove_extra_whitespaces=false --add_dummy_prefix=false",
+    "words": "--model_type=word --vocab_size=60",
+    "words with bytes": f"--model_type=word --vocab_size=310 {BYTES} --remove_extra_whitespaces=false",
+    "characters": "--model_type=char --vocab_size=50 --user_defined_symbols=<sep>,aab",
+    "characters with bytes": f"--model_type=char --vocab_size=300 {BYTES}",
 }
+TEXTS = int(os.environ.get("LEAT_TOKEN_TEXTS", "2000"))
+SEED = int(os.environ.get("LEAT_TOKEN_SEED", "77"))
+FILES = os.environ.get("LEAT_TOKENIZER_FILES")
 
 
 def texts(seed: int, count: int) -> list[str]:
@@ -44,7 +56,7 @@ def texts(seed: int, count: int) -> list[str]:
 
 
 def run(*command: str, **options: Any) -> str:
-    return subprocess.run(command, text=True, check=True, timeout=60, capture_output=True, **options).stdout
+    return subprocess.run(command, text=True, check=True, timeout=60 + TEXTS / 1000, capture_output=True, **options).stdout
 
 
 def train(folder: Path, seed: int, count: int, options: str) -> str:
@@ -54,17 +66,25 @@ def train(folder: Path, seed: int, count: int, options: str) -> str:
     return f"{folder}/{seed}.model"
 
 
-@pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-def test_tokens_are_those_of_sentencepiece(options: str, tmp_path: Path) -> None:
-    path = train(tmp_path, 5, 2000, options)
-    given = [x for x in texts(77, 2000) if x.strip(" \t")]  # the command passes over some empty lines
+def check(path: str, folder: Path) -> None:
+    given = [x for x in texts(SEED, TEXTS) if x.strip(" \t")]  # the command passes over some empty lines
     encoded = run(ENCODE, f"--model={path}", "--output_format=id", input="\n".join(given) + "\n")
     wanted = [[int(x) for x in line.split()] for line in encoded.split("\n")[:-1]]
-    (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": x}) + "\n" for x in given))
-    data = leat.json_lines(f"{tmp_path}/texts.jsonl").map(leat.sentencepiece(path)).batch(100, lanes=1, end="mask")
+    (folder / "texts.jsonl").write_text("".join(json.dumps({"text": x}) + "\n" for x in given))
+    data = leat.json_lines(f"{folder}/texts.jsonl").map(leat.sentencepiece(path)).batch(100, lanes=1, end="mask")
     got = [row.tolist() for batch in leat.Loader(data, workers=2) for row in batch["tokens"]]
     assert len(wanted) == len(given)
-    assert got[: len(given)] == wanted
+    assert got[: len(given)] == wanted, f"LEAT_TOKEN_SEED={SEED}"
+
+
+@pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
+def test_tokens_are_those_of_sentencepiece(options: str, tmp_path: Path) -> None:
+    check(train(tmp_path, 5, 2000, options), tmp_path)
+
+
+@pytest.mark.parametrize("model", sorted(Path(FILES).glob("*.model")) if FILES else [], ids=lambda x: x.name)
+def test_tokens_of_a_real_model(model: Path, tmp_path: Path) -> None:
+    check(str(model), tmp_path)
 
 
 def test_a_snapshot_knows_the_model(tmp_path: Path) -> None:

@@ -227,8 +227,12 @@ private:
       wish.hello.token = secret{std::string(below(8000), 's')};
       break;
     case 1:
-      wish.hello.role = below(2) == 0 ? link_role::worker : link_role::coordinator;
+      wish.hello.role = link_role::coordinator;
       wish.own = below(2) == 0 ? on_.worker : on_.rank;
+      if (on_.site && below(2) == 0) { // a worker may look, with a worker's certificate
+        wish.hello.role = link_role::worker;
+        wish.own = on_.rank;
+      }
       break;
     case 2:
       wish.hello.least_protocol = wish.hello.protocol = newest_link_protocol + 1;

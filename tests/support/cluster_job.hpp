@@ -156,8 +156,8 @@ public:
     return bench.ask(words{"run", "--pipeline", bench.at / "job.leat"} + length_).at("digest");
   }
 
-  /// The data are the lines of this file, from the standard input of each process. They are kept in
-  /// journals, as a rank's next process cannot read them again.
+  /// The data are the lines of this file, from standard input. They are kept in a journal, as the
+  /// next process cannot read them again.
   void read_lines(const std::string& file) {
     bench.input = file;
     has_journals_ = true;
@@ -169,8 +169,10 @@ public:
 
   /// Checks that each rank's log has its batches one after the other without a gap. What was handed
   /// over before the ranks went back does not count.
-  void check_logs() {
-    const auto order = order_of_job();
+  void check_logs() { check_logs(order_of_job()); }
+  /// The same for an order that is also in the file "order" of the bench. With contents it has the
+  /// hashes of rows as the log of a job has them.
+  void check_logs(const batch_table& order, bool with_contents = false) {
     std::vector<logged_batch> all;
     std::string logs;
     for (std::uint64_t number = 0; number < world_size_; ++number) {
@@ -202,9 +204,46 @@ public:
     }
     for (auto& batch : all)
       for (auto& row : batch.rows)
-        row.pixels.clear(); // `leat order` prints none
+        if (!with_contents)
+          row.pixels.clear(); // `leat order` prints none
     CHECK((table_of(all) == order));
     bench.verify_good({bench.at / "order", logs});
+  }
+
+  /// The same for an elastic job, whose processes, so many, had any rank: what the terms have left
+  /// is what one process hands over.
+  void check_elastic_logs(const batch_table& order, std::uint64_t processes) {
+    std::map<std::uint64_t, std::vector<logged_attempt>> terms;
+    for (std::uint64_t number = 0; number < processes; ++number)
+      for (auto& attempt : attempts_of(log_of(number)))
+        terms[attempt.header.at("term").get<std::uint64_t>()].push_back(std::move(attempt));
+    std::multimap<step_key, logged_batch> all;
+    for (const auto& [term, attempts] : terms) {
+      std::optional<step_key> begin;
+      for (const auto& attempt : attempts) {
+        const auto from = attempt.header.value("resumed_at", json());
+        const step_key own =
+            from.is_null() ? step_key{0, 0} : step_key{from.at("epoch"), from.at("step")};
+        CAPTURE(term, own, begin.value_or(own));
+        REQUIRE(begin.value_or(own) == own); // all go back to one set
+        if (!begin)
+          all.erase(all.lower_bound(own), all.end());
+        begin = own;
+        for (const auto& batch : attempt.batches)
+          all.emplace(step_key{batch.epoch, batch.step}, batch);
+      }
+    }
+    std::vector<logged_batch> left;
+    std::size_t rows = 0;
+    for (auto& [key, batch] : all) {
+      rows += batch.rows.size();
+      left.push_back(std::move(batch));
+    }
+    const auto found = table_of(left);
+    CHECK((found == order));
+    for (const auto& [key, batch] : found)
+      rows -= batch.size();
+    CHECK(rows == 0); // none was handed over twice
   }
 
   /// Checks that a job of another world size that resumes from any stored set comes to the same

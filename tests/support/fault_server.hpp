@@ -37,6 +37,10 @@ enum class fault : std::uint8_t {
   cut,
   /// The same, without saying how long it is.
   cut_without_length,
+  /// Says which part it is, not how long the body is, and sends all of the object.
+  other_body,
+  /// Sends the whole part in chunks, and not the end of the last one.
+  unended,
   /// Fewer bytes than asked for, as its headers say.
   shortened,
   /// As many bytes, of another place, as its headers say.
@@ -60,13 +64,15 @@ class fault_server {
 public:
   struct request {
     std::uint64_t number = 0;
-    /// Decoded, without the first "/".
+    std::string method = {};
+    /// Decoded, without the first "/" and without a query.
     std::string path = {};
     /// As it came.
     std::string target = {};
     std::map<std::string, std::string> headers = {};
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
+    std::string body = {};
   };
   using choice = std::function<fault(const request&)>;
 
@@ -112,6 +118,8 @@ public:
   /// Before the first request:
   bool honours_if_match = true;
   bool names_versions = true;
+  /// By numbers, as Google does, too.
+  bool names_generations = false;
   /// Every request for this path is sent to that URL.
   std::map<std::string, std::string> redirects = {};
   /// What a service says before files are looked for: a refusal, an answer that is no file.
@@ -152,19 +160,23 @@ private:
     while (!is_ending_) {
       const auto end = buffer.find("\r\n\r\n");
       if (end == std::string::npos) {
-        char bytes[4096];
-        const auto n = ::recv(socket, bytes, sizeof bytes, 0);
-        if (n <= 0)
+        if (!receive(socket, buffer))
           break;
-        buffer.append(bytes, static_cast<std::size_t>(n));
         continue;
       }
       const auto head = buffer.substr(0, end);
-      buffer.erase(0, end + 4);
+      const auto size = body_size(head);
+      if (buffer.size() < end + 4 + size) {
+        if (!receive(socket, buffer))
+          break;
+        continue;
+      }
+      const auto body = buffer.substr(end + 4, size);
+      buffer.erase(0, end + 4 + size);
       const auto now = ++under_way_;
       for (auto most = most_.load(); most < now && !most_.compare_exchange_weak(most, now);)
         ;
-      const bool goes_on = answer(socket, head);
+      const bool goes_on = answer(socket, head, body);
       --under_way_;
       if (!goes_on)
         break;
@@ -172,6 +184,19 @@ private:
     const std::lock_guard lock{mutex_};
     open_.erase(std::find(open_.begin(), open_.end(), socket));
     ::close(socket);
+  }
+
+  static bool receive(int socket, std::string& to) {
+    char bytes[4096];
+    const auto n = ::recv(socket, bytes, sizeof bytes, 0);
+    if (n > 0)
+      to.append(bytes, static_cast<std::size_t>(n));
+    return n > 0;
+  }
+
+  static std::size_t body_size(const std::string& head) {
+    const auto at = head.find("\r\nContent-Length: ");
+    return at == std::string::npos ? 0 : std::stoull(head.substr(at + 18));
   }
 
   static bool send(int socket, std::string_view bytes) {
@@ -201,8 +226,9 @@ private:
   request parse(const std::string& head) {
     request x{.number = ++requests_};
     const auto first = head.find(' ') + 1;
+    x.method = head.substr(0, first - 1);
     x.target = head.substr(first, head.find(' ', first) - first);
-    x.path = decoded(x.target).substr(1);
+    x.path = decoded(x.target.substr(0, x.target.find('?'))).substr(1);
     for (auto at = head.find("\r\n"); at != std::string::npos; at = head.find("\r\n", at)) {
       at += 2;
       const auto end = std::min(head.find("\r\n", at), head.size());
@@ -229,12 +255,19 @@ private:
     return files_[path] = std::string{std::istreambuf_iterator<char>{in}, {}};
   }
 
+  /// The file may have been written.
+  void forget(const std::string& path) {
+    const std::lock_guard lock{files_mutex_};
+    files_.erase(path);
+  }
+
   std::string etag(const std::string& body) const {
     return "\"" + std::to_string(body.size()) + "-" + std::to_string(version_) + "\"";
   }
 
-  bool answer(int socket, const std::string& head) {
-    const auto x = parse(head);
+  bool answer(int socket, const std::string& head, const std::string& content_sent) {
+    auto x = parse(head);
+    x.body = content_sent;
     const auto what = choose_ ? choose_(x) : fault::none;
     if (what != fault::none)
       ++faults_;
@@ -257,8 +290,11 @@ private:
     default:
       break;
     }
-    if (const auto said = service ? service(x) : std::nullopt)
+    if (const auto said = service ? service(x) : std::nullopt) {
+      if (x.method == "PUT")
+        forget(x.path);
       return reply(socket, said->status, said->headers, said->body);
+    }
     if (const auto to = redirects.find(x.path); to != redirects.end())
       return reply(socket, "302 Found", "Location: " + to->second + "\r\n", "");
     const auto body = content(x.path);
@@ -290,8 +326,10 @@ private:
     auto head = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes " + std::to_string(begin)
                 + "-" + std::to_string(end - 1) + "/" + std::to_string(body.size()) + "\r\n"
                 + version_header(body);
-    if (what == fault::cut_without_length)
+    if (what == fault::cut_without_length || what == fault::other_body)
       head += "Connection: close\r\n\r\n";
+    else if (what == fault::unended)
+      head += "Transfer-Encoding: chunked\r\n\r\n";
     else
       head += "Content-Length: " + std::to_string(end - begin) + "\r\n\r\n";
     const auto part = std::string_view{body}.substr(begin, end - begin);
@@ -299,6 +337,19 @@ private:
       return false;
     if (what == fault::cut || what == fault::cut_without_length) {
       send(socket, part.substr(0, part.size() / 2));
+      return false;
+    }
+    if (what == fault::other_body) {
+      const auto first = part.size() / 2; // which its reader takes before it can know better
+      send(socket, std::string_view{body}.substr(0, first));
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+      send(socket, std::string_view{body}.substr(first));
+      return false;
+    }
+    if (what == fault::unended) {
+      char size[20];
+      const auto end_of_size = std::to_chars(size, size + sizeof size, part.size(), 16).ptr;
+      send(socket, std::string{size, end_of_size} + "\r\n" + std::string{part} + "\r\n");
       return false;
     }
     if (what == fault::trickles) {
@@ -309,7 +360,9 @@ private:
   }
 
   std::string version_header(const std::string& body) const {
-    return names_versions ? "ETag: " + etag(body) + "\r\n" : std::string{};
+    const auto generation = "x-goog-generation: " + std::to_string(version_ + 1000) + "\r\n";
+    return (names_generations ? generation : std::string{})
+           + (names_versions ? "ETag: " + etag(body) + "\r\n" : std::string{});
   }
 
   bool reply(int socket, const std::string& status, const std::string& headers,

@@ -1,8 +1,10 @@
 #pragma once
 
-#include "runtime/storage/remote/aws_signature.hpp"
+#include "runtime/base/sha256.hpp"
+#include "runtime/storage/remote/aws/aws_signature.hpp"
 #include "runtime/storage/remote/web_address.hpp"
 #include "tests/support/fault_server.hpp"
+#include "tests/support/files.hpp"
 
 #include <ctime>
 #include <filesystem>
@@ -10,8 +12,8 @@
 
 namespace leat::test {
 
-/// What S3 does beside handing over objects: it checks who asks, and lists the files of a folder,
-/// of which each subfolder is a bucket.
+/// What S3 does beside handing over objects: it checks who asks, stores objects, and lists the
+/// files of a folder, of which each subfolder is a bucket.
 struct s3_service {
   std::string folder = {};
   aws_credentials owner = {};
@@ -21,12 +23,16 @@ struct s3_service {
   std::size_t names_per_page = 1000;
   /// Buckets that anybody may read.
   std::set<std::string> open_buckets = {};
+  /// Whoever asks says that he pays.
+  bool requester_pays = false;
 
   std::optional<fault_server::response> operator()(const fault_server::request& x) const {
     const auto bucket = x.path.substr(0, x.path.find('/'));
     if (!open_buckets.contains(bucket))
       if (const auto code = refusal(x); !code.empty())
         return error("403 Forbidden", code);
+    if (x.method == "PUT")
+      return put(bucket, x);
     const auto question = x.target.find('?');
     if (question == std::string::npos)
       return {};
@@ -76,10 +82,15 @@ private:
     if (!::strptime(at.c_str(), "%Y%m%dT%H%M%SZ", &parts))
       return "AccessDenied";
     const auto time = ::timegm(&parts);
-    const aws_request asked{.host = header("Host"),
-                            .path = x.target.substr(0, question),
-                            .query = x.target.substr(std::min(question + 1, x.target.size())),
-                            .body_hash = header("x-amz-content-sha256")};
+    aws_request asked{.method = x.method,
+                      .host = header("Host"),
+                      .path = x.target.substr(0, question),
+                      .query = x.target.substr(std::min(question + 1, x.target.size())),
+                      .body_hash = header("x-amz-content-sha256")};
+    if (requester_pays)
+      asked.headers["x-amz-request-payer"] = "requester";
+    if (requester_pays != (header("x-amz-request-payer") == "requester"))
+      return "AccessDenied";
     const auto want = aws_signature(asked, owner, region, time).front();
     if (header("x-amz-security-token") != owner.session_token.reveal()
         || "Authorization: " + authorization->second != want)
@@ -87,6 +98,28 @@ private:
     if (std::abs(time - (std::time(nullptr) + ahead)) > 900)
       return "RequestTimeTooSkewed";
     return {};
+  }
+
+  /// Stores what arrived as its signature says.
+  fault_server::response put(const std::string& bucket, const fault_server::request& x) const {
+    if (!std::filesystem::is_directory(folder + "/" + bucket))
+      return error("404 Not Found", "NoSuchBucket");
+    const auto hash = x.headers.find("x-amz-content-sha256");
+    if (!open_buckets.contains(bucket)
+        && (hash == x.headers.end() || hash->second != sha256_text(x.body)))
+      return error("400 Bad Request", "XAmzContentSHA256Mismatch");
+    const std::filesystem::path path{folder + "/" + x.path};
+    std::filesystem::create_directories(path.parent_path());
+    write_content(path.native(), x.body);
+    return {"200 OK",
+            "Date: " + now_text() + "\r\nETag: \"" + std::to_string(x.body.size()) + "-1\"\r\n"};
+  }
+
+  static std::string as_in_forms(const std::string& key) {
+    auto text = percent_encoded(key, true);
+    for (auto at = text.find("%20"); at != std::string::npos; at = text.find("%20", at))
+      text.replace(at, 3, "+");
+    return text;
   }
 
   fault_server::response list(const std::string& bucket, const parameter_map& how) const {
@@ -108,12 +141,13 @@ private:
     }
     const auto token = how.find("continuation-token");
     auto at = token == how.end() ? found.begin() : found.upper_bound(token->second);
-    std::string body = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<ListBucketResult "
-                       "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
+    std::string body =
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<ListBucketResult "
+        "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><EncodingType>url</EncodingType>";
     std::string last;
     for (std::size_t n = 0; n < names_per_page && at != found.end(); ++n, ++at) {
       last = at->first;
-      const auto name = percent_encoded(last, true);
+      const auto name = as_in_forms(last);
       body += last.ends_with('/') ? "<CommonPrefixes><Prefix>" + name + "</Prefix></CommonPrefixes>"
                                   : "<Contents><Key>" + name + "</Key><Size>"
                                         + std::to_string(at->second) + "</Size><ETag>&quot;"

@@ -22,6 +22,7 @@ inline dispatcher_actor::behavior_type dispatcher_probe(dispatcher_actor::pointe
       [](start_atom, const batcher_actor&) {},
       [seen](deal_atom, const slot_ptr& slot) { seen->dealt.push_back(slot); },
       [seen](complete_atom) { ++seen->to_dispatcher; },
+      [](const chunk&) {},
       [](run_atom) {},
       [](epoch_atom, std::uint64_t) {},
       [](rewind_atom, std::uint64_t) {},

@@ -39,6 +39,7 @@ inline file_set files_at(const object_store& store, const fault_server& server,
 /// Every way in which a response can be wrong, and none that ends a job.
 inline std::vector<fault> passing_faults() {
   return {fault::cut,           fault::cut_without_length,
+          fault::other_body,    fault::unended,
           fault::shortened,     fault::shifted,
           fault::ignores_range, fault::busy,
           fault::too_many,      fault::reset,

@@ -37,7 +37,7 @@ def sources(build):
         while "-include" in arguments:  # what is compiled in advance would hide what is missing
             at = arguments.index("-include")
             arguments = arguments[:at] + arguments[at + 2 :]
-        ways.update((x, arguments) for x in found)
+        ways.update((x, [*arguments, "-iquote", str(ROOT)]) for x in found)  # names are from there
     recent = changed(10) & set(ways)
     for name in drawn(recent, 30) | drawn(set(ways) - recent, 15):
         yield name, ways[name]

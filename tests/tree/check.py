@@ -18,17 +18,17 @@ ROOT = Path(__file__).resolve().parents[2]
 # Each folder includes only itself and those above it; what lies below one of these belongs to it.
 FOLDERS = [
     "messages", "runtime/base", "runtime/device", "runtime/storage", "runtime/network", "runtime/sample", "runtime/image", "runtime/pipeline", "runtime/children", "runtime/sources",
-    "runtime/order", "runtime/rows", "runtime/snapshot", "runtime/job", "runtime/cluster", "actors", "tools/made_data", "tools/leat",
+    "runtime/order", "runtime/rows", "runtime/snapshot", "runtime/job", "runtime/lending", "runtime/feeding", "runtime/cluster", "actors", "tools/made_data", "tools/leat",
     "python/module", "demos",
 ]  # fmt: skip
 # Public headers lie together in runtime/leat; each belongs to the folder whose idea it declares.
 PUBLIC = {
     "runtime/base": "notice patience rng source_facts step_range tensor",
-    "runtime/storage": "trace",
+    "runtime/storage": "remote_options trace",
     "runtime/sample": "field padded sample source stored_source",
     "runtime/image": "decode_options decode_times image_decoder resize_plan tensor_form transforms",
-    "runtime/pipeline": "function_types functions image mix_counts once pipeline pipeline_facts sources streams tables",
-    "runtime/children": "child_functions run_worker",
+    "runtime/pipeline": "function_types functions image mix_counts once pipeline pipeline_facts sources streams tables tokenize",
+    "runtime/children": "child_functions",
     "runtime/sources": "row_index",
     "runtime/rows": "bare_loop dispatch_policy graph order",
     "runtime/network": "certificates",

@@ -27,11 +27,74 @@ constexpr std::array bounds_of_stages{bound::by::reading, bound::by::decoding, b
                                       bound::by::writing};
 
 /// Indexed by bound::by.
-constexpr std::array words{"trainer", "decoding",  "reading", "function",
-                           "writing", "iterators", "input",   "nothing"};
+constexpr std::array words{"trainer", "decoding", "reading", "function", "writing", "iterators",
+                           "input",   "network",  "server",  "budget",   "feed",    "nothing"};
 
-std::string percent(double x) {
-  return fixed(100 * x, 0) + "%";
+/// Indexed by remote_limit::by.
+constexpr std::array bounds_of_limits{bound::by::network, bound::by::server, bound::by::server,
+                                      bound::by::budget};
+
+/// Time that sources took to find and read records.
+nanoseconds reading_in(const std::vector<stage_stats>& stages) {
+  nanoseconds all{0};
+  for (const auto& x : stages)
+    if (x.what == stage_stats::kind::reading)
+      all += x.time;
+  return all;
+}
+
+/// What workers waited for bytes at most: threads that unpack files ahead of them wait, too, but
+/// then workers do so in reading and iterating.
+nanoseconds awaiting_bytes(const job_times& x) {
+  return x.remote ? std::min(x.remote->waited, reading_in(x.stages) + x.iterating) : nanoseconds{0};
+}
+
+/// The part of the workers' time that is the bound, and in which they may have waited.
+nanoseconds spent_on(bound::by what, const job_times& of) {
+  return what == bound::by::reading     ? reading_in(of.stages)
+         : what == bound::by::iterators ? of.iterating
+         : what == bound::by::input     ? of.busy
+                                        : nanoseconds{0};
+}
+
+/// Says what they wait for where that is bytes of remote files.
+void name_limit(bound& x, const job_times& of) {
+  const auto spent = spent_on(x.what, of);
+  const auto awaited = awaiting_bytes(of);
+  if (awaited.count() == 0 || 2 * awaited < spent || spent.count() == 0)
+    return;
+  x.remote = limit_of(*of.remote, of.elapsed);
+  x.what = bounds_of_limits.at(static_cast<std::size_t>(x.remote->what));
+}
+
+/// Says which feed they wait for where that is one: its source has given nothing for half of the
+/// time that the trainer waited, or workers waited for its records in half of their time.
+void name_feed(bound& x, const job_times& of) {
+  const auto spent = spent_on(x.what, of);
+  const auto waits_for = [&](const feed_stats& feed) {
+    return (feed.starved.count() > 0 && 2 * feed.starved >= of.waited)
+           || (feed.waited.count() > 0 && 2 * feed.waited >= spent);
+  };
+  const auto longer = [](const feed_stats& a, const feed_stats& b) {
+    return a.starved + a.fetching < b.starved + b.fetching;
+  };
+  const auto longest = std::max_element(of.feeds.begin(), of.feeds.end(), longer);
+  if (spent.count() == 0 || longest == of.feeds.end() || !waits_for(*longest))
+    return;
+  x.what = bound::by::feed;
+  x.name = longest->name;
+  x.feed_at = longest->at;
+  x.feed = pace_of(*longest, of.elapsed);
+}
+
+std::string feed_text(const bound& x) {
+  const auto& pace = *x.feed;
+  return "the feed " + x.name
+         + (x.feed_at.empty() ? ", which nobody serves now" : " at " + x.feed_at) + ": "
+         + (pace.starved >= pace.fetching
+                ? "its source had not given what was asked for " + percent(pace.starved)
+                : "workers waited for its records " + percent(pace.fetching))
+         + " of the time; " + pace_text(pace) + " come";
 }
 
 /// Sets the bound to the stage that takes longest.
@@ -88,6 +151,9 @@ bound bound_of(const job_times& x) {
     result.what = bound::by::iterators;
   else
     name_stage(result, x.stages);
+  result.awaiting_bytes = std::min(1.0, share(awaiting_bytes(x), threads(x.workers)));
+  name_limit(result, x);
+  name_feed(result, x);
   return result;
 }
 
@@ -111,6 +177,13 @@ std::string bound_text(const bound& x) {
   case bound::by::input:
     return "what comes in, or other processes: the trainer waits " + percent(x.waiting)
            + " of the time" + busy;
+  case bound::by::network:
+  case bound::by::server:
+  case bound::by::budget:
+    return limit_text(*x.remote) + "; workers wait for bytes " + percent(x.awaiting_bytes)
+           + " of the time";
+  case bound::by::feed:
+    return feed_text(x);
   case bound::by::nothing:
     break;
   }
@@ -118,12 +191,27 @@ std::string bound_text(const bound& x) {
 }
 
 nlohmann::json bound_to_json(const bound& x) {
+  nlohmann::json remote;
+  if (x.remote)
+    remote = {{"throttled", x.remote->throttled}, {"without_budget", x.remote->without_budget},
+              {"queued", x.remote->queued},       {"answering", x.remote->answering},
+              {"in_flight", x.remote->in_flight}, {"bytes_per_second", x.remote->bytes_per_second}};
+  nlohmann::json feed;
+  if (x.feed)
+    feed = {{"at", x.feed_at.empty() ? nlohmann::json() : nlohmann::json(x.feed_at)},
+            {"starved", x.feed->starved},
+            {"fetching", x.feed->fetching},
+            {"records_per_second", x.feed->records_per_second},
+            {"bytes_per_second", x.feed->bytes_per_second}};
   return {{"what", words.at(static_cast<std::size_t>(x.what))},
           {"name", x.name.empty() ? nlohmann::json() : nlohmann::json(x.name)},
           {"waiting", x.waiting},
           {"workers_busy", x.workers_busy},
           {"of_workers_time", x.of_busy},
-          {"iterators_busy", x.iterators_busy}};
+          {"iterators_busy", x.iterators_busy},
+          {"awaiting_bytes", x.awaiting_bytes},
+          {"remote", remote},
+          {"feed", feed}};
 }
 
 } // namespace leat::command

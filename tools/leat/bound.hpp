@@ -2,9 +2,12 @@
 
 #include <leat/loader.hpp>
 
+#include "tools/leat/feeds/feed_facts.hpp"
+#include "tools/leat/remote/remote_facts.hpp"
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,9 +24,13 @@ struct job_times {
   /// Part of `busy` that iterators took.
   std::chrono::nanoseconds iterating{0};
   std::vector<stage_stats> stages = {};
+  /// What servers were asked for in `elapsed`; empty if they were asked for nothing.
+  std::optional<remote_stats> remote = {};
+  /// What feeds gave in `elapsed`.
+  std::vector<feed_stats> feeds = {};
 };
 
-/// Adds up the statistics of a process's loaders.
+/// Adds up the statistics of a process's loaders, but for `remote` and `feeds`.
 job_times times_of(const std::vector<loader_stats>& ranks, std::chrono::nanoseconds elapsed,
                    std::chrono::nanoseconds waited);
 
@@ -41,6 +48,12 @@ struct bound {
     iterators,
     /// Workers and iterators wait as well: for records that have not arrived, or for a processor.
     input,
+    // What is said in place of reading, iterators or input where it is bytes of remote files that
+    // most of their time is spent waiting for (see remote_limit), or records of a feed:
+    network,
+    server,
+    budget,
+    feed,
     /// No batch, or no time.
     nothing,
   };
@@ -55,6 +68,13 @@ struct bound {
   double of_busy = 0;
   /// Of the workers' time that they ran iterators.
   double iterators_busy = 0;
+  /// Of the workers' time that they waited for bytes of remote files.
+  double awaiting_bytes = 0;
+  /// Of `network`, `server` and `budget`.
+  std::optional<remote_limit> remote = {};
+  /// For `feed`, whose name is `name`: where it is, empty for nowhere, and its pace.
+  std::string feed_at = {};
+  std::optional<feed_pace> feed = {};
 };
 
 bound bound_of(const job_times& x);

@@ -49,8 +49,9 @@ void add_certs(CLI::App& app) {
   made->add_option("DIR", x->directory, "Directory of the authority")->required();
   made->add_option("NAME", x->name, "Name of the process or the group of them: DIR/NAME is written")
       ->required();
-  made->add_option("--role", x->roles,
-                   "What its owner may be: coordinator, rank, worker or observer; again for more")
+  made->add_option(
+          "--role", x->roles,
+          "What its owner may be: coordinator, rank, worker, observer or feed; again for more")
       ->required()
       ->allow_extra_args(false);
   made->add_option("--host", x->options.hosts,

@@ -86,7 +86,10 @@ int run_command_line(int argc, char** argv) try {
   app.require_subcommand(1);
   add_make_data(app);
   add_index(app);
+  add_ls(app);
+  add_probe(app);
   add_tokens_command(app);
+  add_tokenize_command(app);
   add_order(app);
   add_graph(app);
   add_run(app, status);
@@ -96,8 +99,11 @@ int run_command_line(int argc, char** argv) try {
   add_bench(app);
   add_coordinator(app, status);
   add_cluster(app);
+  add_worker(app, status);
+  add_feed(app, status);
   add_certs(app);
   refuse_empty_texts(app);
+  refuse_addresses(app);
   auto subcommand = subcommand_of(app, argc, argv);
   opening_display openings;
   try {

@@ -2,13 +2,16 @@
 
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/storage/file_kind.hpp"
+#include "runtime/storage/remote/web_address.hpp"
 
 #include <leat/once.hpp>
+#include <leat/pipeline_facts.hpp>
 #include <leat/source.hpp>
 #include <leat/sources.hpp>
 #include <leat/streams.hpp>
 
 #include "tools/leat/option_values.hpp"
+#include "tools/leat/remote/remote_arguments.hpp"
 #include <CLI/CLI.hpp>
 
 #include <array>
@@ -65,12 +68,17 @@ void add_data_arguments(CLI::App& app, data_arguments& to) {
          "compressed tar archives (*.tar.gz), NumPy arrays (*.npy) and Megatron-LM's data sets "
          "(*.idx); count:N[:BYTES]; or -: the lines of standard input")
       ->expected(1, -1);
-  app.add_option("--index-dir", to.index_dir, "Keep the indexes of DATA in this directory");
+  app.add_option(
+         "--index-dir", to.index_dir,
+         "Keep the indexes of DATA in this directory; or look for them in this directory on "
+         "a server, or in this manifest (*.leat-manifest)")
+      ->type_name("PLACE");
   app.add_flag("--allow-torn", to.allow_torn, "Use the complete samples before a tear in a shard");
   whole_number(
       app.add_option("--ranges", to.ranges,
                      "Cut each file of lines into N parts, so that N times as many lanes can read"),
       1);
+  add_remote_options(app, to.remote);
 }
 
 data_kind kind_of(const std::string& argument) {
@@ -79,7 +87,8 @@ data_kind kind_of(const std::string& argument) {
   if (argument == "-")
     return data_kind::standard_input;
   std::error_code ignored;
-  if (std::filesystem::is_directory(argument, ignored))
+  const bool is_far_folder = !scheme_of(argument).empty() && argument.ends_with('/');
+  if (is_far_folder || std::filesystem::is_directory(argument, ignored))
     return data_kind::folder;
   switch (reading_of(argument)) {
   case reading::lines:
@@ -99,7 +108,10 @@ data_kind kind_of(const std::string& argument) {
   return data_kind::tar;
 }
 
-pipeline data_pipeline(const data_arguments& x) {
+namespace {
+
+/// With the options for servers still to come.
+pipeline source_of(const data_arguments& x) {
   if (x.data.empty())
     refuse_argument("DATA", "nothing", "data, or --pipeline FILE for subcommands that have it");
   const auto kind = common_kind(x.data);
@@ -128,6 +140,12 @@ pipeline data_pipeline(const data_arguments& x) {
     break;
   }
   return tar_shards(x.data, {.index_dir = x.index_dir, .allow_torn = x.allow_torn});
+}
+
+} // namespace
+
+pipeline data_pipeline(const data_arguments& x) {
+  return with_remote(source_of(x), x.remote);
 }
 
 bool is_sequential(const data_arguments& x) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <leat/pipeline.hpp>
+#include <leat/remote_options.hpp>
 
 #include <cstdint>
 #include <string>
@@ -21,15 +22,16 @@ struct data_arguments {
   bool allow_torn = false;
   /// Parts that each text file is cut into.
   std::uint64_t ranges = 1;
+  remote_options remote = {};
 };
 
-/// Adds DATA..., --index-dir, --allow-torn and --ranges.
+/// Adds DATA..., --index-dir, --allow-torn, --ranges and the options for servers.
 void add_data_arguments(CLI::App& app, data_arguments& to);
 
 enum class data_kind : std::uint8_t {
   /// "count:N" or "count:N:BYTES": virtual records.
   count,
-  /// A directory with one subfolder per class.
+  /// A directory with one subfolder per class; an address that ends with "/".
   folder,
   /// "-": the lines of standard input.
   standard_input,

@@ -31,6 +31,8 @@ namespace {
 
 struct index_options {
   data_arguments data;
+  /// A folder, or the name of a manifest; empty: indexes stay on this machine.
+  std::string out = {};
   bool no_row_index = false;
   bool json = false;
 };
@@ -100,11 +102,12 @@ std::optional<row_index_gain> measure_gain(const source& data) {
   return row_index_gain{spread_of(ratios(without, with)).median, images.size()};
 }
 
+/// The gain is not measured on servers' data, of which images would have to be fetched again.
 std::optional<row_index> row_index_of(const std::optional<row_index_facts>& facts,
-                                      const pipeline& data) {
+                                      const pipeline& data, bool is_far) {
   if (!facts)
     return std::nullopt;
-  return row_index{*facts, measure_gain(*indexed_sources(data).front())};
+  return row_index{*facts, is_far ? std::nullopt : measure_gain(*indexed_sources(data).front())};
 }
 
 /// Bytes that an index keeps, in relation to those of the images.
@@ -131,8 +134,8 @@ void print_row_index(const row_index& x) {
 }
 
 /// Names of an image folder's classes, by number; none for other data.
-std::vector<std::string> classes_of(const operator_facts& source) {
-  return source.op == "image_folder" ? class_names(source.get<std::string>("directory"))
+std::vector<std::string> classes_of(const operator_facts& source, const remote_options& remote) {
+  return source.op == "image_folder" ? class_names(source.get<std::string>("directory"), remote)
                                      : std::vector<std::string>{};
 }
 
@@ -166,6 +169,13 @@ nlohmann::json json_of(const std::vector<data_passed_over>& all) {
   return list;
 }
 
+void print_put(const put_index_facts& x) {
+  print_line(
+      "put      " + x.manifest + ", " + readable_bytes(x.manifest_bytes) + ": the indexes of "
+      + with_commas(x.shards) + (x.shards == 1 ? " shard" : " shards")
+      + (x.index_bytes > 0 ? "; and one object each, " + readable_bytes(x.index_bytes) : ""));
+}
+
 /// Fails if the index could not be stored: whoever asks for one wants it kept. Called after
 /// everything else is printed.
 void expect_stored(const std::optional<row_index>& x) {
@@ -180,6 +190,8 @@ void index_data(const index_options& x) {
   const auto data = data_pipeline(x.data);
   if (is_once(data))
     refuse_argument("DATA", "standard input", "data that can be indexed");
+  if (!x.out.empty())
+    check_put_indexes(data, x.out);
   const auto row_facts = x.no_row_index ? std::nullopt : build_rows(data);
   const auto start = std::chrono::steady_clock::now();
   const auto source = operators_with_data(data);
@@ -187,14 +199,17 @@ void index_data(const index_options& x) {
   const bool is_counted = !is_sequential(x.data);
   const auto seconds = in_seconds(std::chrono::steady_clock::now() - start);
   const auto others = passed_over_in(data);
-  const auto rows = row_index_of(row_facts, data);
+  const auto rows = row_index_of(row_facts, data, facts.versions.are_known());
+  const auto put = x.out.empty() ? std::nullopt : std::optional{put_indexes(data, x.out)};
   if (!x.json) {
     print_facts(source.op, is_counted, facts, seconds);
-    if (const auto classes = classes_of(source); !classes.empty())
+    if (const auto classes = classes_of(source, x.data.remote); !classes.empty())
       print_classes(classes);
     if (rows && rows->facts.images > 0)
       print_row_index(*rows);
     print_passed_over(others);
+    if (put)
+      print_put(*put);
     return expect_stored(rows);
   }
   nlohmann::json result{{"kind", source.op},
@@ -204,7 +219,7 @@ void index_data(const index_options& x) {
                         {"digest", to_string(facts.digest)},
                         {"passed_over", json_of(others)},
                         {"seconds", seconds}};
-  if (const auto classes = classes_of(source); !classes.empty())
+  if (const auto classes = classes_of(source, x.data.remote); !classes.empty())
     for (const auto& name : classes)
       result["classes"].push_back(as_utf8(name));
   if (rows) {
@@ -218,6 +233,11 @@ void index_data(const index_options& x) {
     if (rows->gain)
       result["row_index_gain"] = rows->gain->times;
   }
+  if (put)
+    result["put"] = {{"manifest", as_utf8(put->manifest)},
+                     {"shards", put->shards},
+                     {"manifest_bytes", put->manifest_bytes},
+                     {"index_bytes", put->index_bytes}};
   print_line(result.dump());
   expect_stored(rows);
 }
@@ -230,6 +250,12 @@ void add_index(CLI::App& app) {
   add_data_arguments(*sub, x->data);
   sub->add_flag("--no-row-index", x->no_row_index,
                 "Do not index the rows of JPEGs, for which all data is read");
+  sub->add_option(
+         "--out", x->out,
+         "Also put the indexes of tar shards there, and a manifest of all of them, which "
+         "jobs name by --index-dir: a directory, s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, or "
+         "the name of a manifest, *.leat-manifest")
+      ->type_name("PLACE");
   sub->add_flag("--json", x->json, "Print a JSON object");
   sub->callback([x] { index_data(*x); });
 }

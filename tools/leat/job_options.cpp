@@ -92,7 +92,9 @@ epoch_end usual_end(const data_arguments& x) {
 pipeline pipeline_of_file(const order_options& x, std::optional<transform> chosen) {
   if (chosen && *chosen != transform::none)
     refuse_argument("--transform", "--pipeline", "maps in the pipeline's text");
-  return parse_pipeline(read_whole_file(x.pipeline_file, max_pipeline_bytes, "--pipeline"));
+  return with_remote(
+      parse_pipeline(read_whole_file(x.pipeline_file, max_pipeline_bytes, "--pipeline")),
+      x.data.remote);
 }
 
 /// True if a map of the pipeline has the name and parameters of one of these.
@@ -169,6 +171,13 @@ void add_device_options(CLI::App& app, std::string& device, std::string& decoder
   app.add_option("--decoder", decoder, "Where JPEGs that go to a device are decoded")
       ->check(CLI::IsMember({"auto", "cpu", "device", "nvjpeg"}))
       ->type_name("auto|cpu|device|nvjpeg")
+      ->default_str("auto");
+}
+
+void add_lend_option(CLI::App& app, std::string& lend) {
+  app.add_option("--lend", lend, "What of a row helpers are sent: see leat graph")
+      ->check(CLI::IsMember({"auto", "items", "records", "none"}))
+      ->type_name("auto|items|records|none")
       ->default_str("auto");
 }
 

@@ -58,6 +58,9 @@ void add_transform_option(CLI::App& app, std::optional<transform>& to);
 /// Adds --device and --decoder.
 void add_device_options(CLI::App& app, std::string& device, std::string& decoder);
 
+/// Adds --lend.
+void add_lend_option(CLI::App& app, std::string& lend);
+
 /// How images arrive in the batch.
 enum class pixel_form {
   /// Images as the trainer gets them.

@@ -1,6 +1,7 @@
 #include "tools/leat/option_values.hpp"
 
 #include "runtime/base/error_in_flight.hpp"
+#include "runtime/storage/remote/web_address.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -39,6 +40,23 @@ CLI::Option* whole_number(CLI::Option* option, std::uint64_t minimum, std::uint6
         return std::string{};
       },
       "", "number"));
+}
+
+void refuse_addresses(CLI::App& app) {
+  const CLI::Validator is_path{[](std::string& text) {
+                                 return scheme_of(text).empty()
+                                            ? std::string{}
+                                            : "got the address \"" + without_secrets(text)
+                                                  + "\", needed a path of this machine";
+                               },
+                               "", "path"};
+  for (auto* option : app.get_options()) {
+    const auto type = option->get_type_name();
+    if (type.starts_with("FILE") || type.starts_with("DIR"))
+      option->check(is_path);
+  }
+  for (auto* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    refuse_addresses(*sub);
 }
 
 void refuse_empty_texts(CLI::App& app) {

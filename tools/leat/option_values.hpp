@@ -27,6 +27,11 @@ std::vector<std::string> split(std::string_view text, char separator);
 CLI::Option* whole_number(CLI::Option* option, std::uint64_t minimum,
                           std::uint64_t maximum = UINT64_MAX);
 
+/// Makes all options of the app and its subcommands whose value is a FILE or a DIR refuse an
+/// address: nothing but data is read from servers, and nothing is written there. Call it after all
+/// options have been added.
+void refuse_addresses(CLI::App& app);
+
 /// Makes all options of the app and its subcommands refuse an empty text: it comes from an unset
 /// variable in a script, and does not mean the same as leaving out the option. Call it after all
 /// options have been added.

@@ -58,6 +58,10 @@ std::string fixed(double x, int decimals) {
   return text.data();
 }
 
+std::string percent(double share, int decimals) {
+  return fixed(100 * share, decimals) + '%';
+}
+
 nlohmann::json bad_to_json(const bad_counts& x) {
   auto result = nlohmann::json::object();
   for (std::size_t i = 0; i < num_causes; ++i)

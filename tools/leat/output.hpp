@@ -29,6 +29,9 @@ std::string readable_bytes(std::uint64_t x);
 /// "0.123": with this number of decimals.
 std::string fixed(double x, int decimals);
 
+/// "12%", of a share of 1.
+std::string percent(double share, int decimals = 0);
+
 inline double in_seconds(std::chrono::nanoseconds x) {
   return std::chrono::duration<double>(x).count();
 }

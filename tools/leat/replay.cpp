@@ -7,6 +7,7 @@
 #include "tools/leat/option_values.hpp"
 #include "tools/leat/output.hpp"
 #include "tools/leat/subcommands.hpp"
+#include "tools/leat/tokenize/row_texts.hpp"
 #include "tools/leat/verify/log_line.hpp"
 #include "tools/made_data/png_writer.hpp"
 #include <CLI/CLI.hpp>
@@ -33,6 +34,9 @@ struct replay_options {
   bad_sample_policy bad_samples = bad_sample_policy::fail;
   std::string images;
   std::string sheet;
+  /// The texts of tokens are shown.
+  bool text = false;
+  tokenizer_choice by = {};
   bool json = false;
 };
 
@@ -98,28 +102,40 @@ void write_sheet(const batch& x, const std::string& file) {
             contact_sheet(valid, std::clamp<std::size_t>(valid.size(), 1, columns), gap, grey));
 }
 
-/// The step's rows as its trainer got them, and the files of their images.
+/// The step's rows as its trainer got them, the files of their images, and what their tokens say.
 struct replayed {
   batch_line rows;
   std::vector<std::string> images = {};
+  std::vector<std::string> texts = {};
 };
 
 replayed replay_step(const replay_options& x) {
   auto line = line_at(x);
-  if (x.images.empty() && x.sheet.empty())
+  const bool shows_images = !x.images.empty() || !x.sheet.empty();
+  if (!shows_images && !x.text)
     return {std::move(line)};
   const auto job = job_pipeline(x.order, x.maps, pixel_form::viewable);
-  if (!makes_images(job))
+  if (shows_images && !makes_images(job))
     refuse_argument(x.images.empty() ? "--sheet" : "--images", "records without a transform",
                     "images and --transform train224 or eval224");
+  std::optional<row_texts> texts;
+  if (x.text)
+    texts.emplace(job, x.by);
   auto batch = deliver(x, job);
   replayed result{line_of(*batch)};
+  if (texts)
+    result.texts = texts->of(*batch);
   if (!x.images.empty())
     result.images = write_images(*batch, x.images);
   if (!x.sheet.empty())
     write_sheet(*batch, x.sheet);
   result.rows.rank.reset();
   return result;
+}
+
+/// In JSON's quotes, so that no text can give orders to a terminal.
+std::string quoted_text(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void print_rows(const batch_line& x) {
@@ -140,17 +156,21 @@ void replay(const replay_options& x) {
       print_line(with_commas(found.images.size()) + " images in " + x.images);
     if (!x.sheet.empty())
       print_line("one sheet of them: " + x.sheet);
+    for (const auto& text : found.texts)
+      print_line(quoted_text(text));
     return;
   }
   auto line = nlohmann::json::parse(to_json(found.rows));
   line["images"] = found.images;
-  print_line(line.dump());
+  if (x.text)
+    line["texts"] = found.texts;
+  print_line(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 } // namespace
 
 void add_replay(CLI::App& app) {
-  auto* sub = app.add_subcommand("replay", "Show the rows of one step, and their images");
+  auto* sub = app.add_subcommand("replay", "Show the rows of one step, and their images or texts");
   auto x = std::make_shared<replay_options>();
   add_order_options(*sub, x->order);
   whole_number(sub->add_option("--step", x->step, "Step of the epoch"), 0)->required();
@@ -162,6 +182,8 @@ void add_replay(CLI::App& app) {
       ->type_name("DIR");
   sub->add_option("--sheet", x->sheet, "Write the same images into one PNG, eight in a row")
       ->type_name("FILE");
+  sub->add_flag("--text", x->text, "Show what the tokens say, one line for each row");
+  add_tokenizer_choice(*sub, x->by, false);
   sub->add_flag("--json", x->json, "Print a JSON object");
   sub->callback([x] { replay(*x); });
 }

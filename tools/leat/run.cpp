@@ -9,9 +9,12 @@
 
 #include "tools/leat/bound.hpp"
 #include "tools/leat/device_facts.hpp"
+#include "tools/leat/feeds/feed_facts.hpp"
+#include "tools/leat/helper_facts.hpp"
 #include "tools/leat/option_values.hpp"
 #include "tools/leat/output.hpp"
 #include "tools/leat/progress.hpp"
+#include "tools/leat/remote/remote_facts.hpp"
 #include "tools/leat/run_options.hpp"
 #include "tools/leat/shares.hpp"
 #include "tools/leat/stop_signals.hpp"
@@ -27,6 +30,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace leat::command {
@@ -44,6 +48,9 @@ struct summary {
   std::uint64_t bytes_read = 0;
   pack_stats packed = {};
   std::optional<device_stats> device = {};
+  std::optional<helper_stats> helped = {};
+  /// Since the process began.
+  std::optional<remote_stats> remote = {};
   std::vector<mix_counts> mixes = {};
   std::uint64_t workers_replaced = 0;
   bad_counts bad{};
@@ -90,7 +97,13 @@ std::uint64_t resident_bytes() {
   return 0;
 }
 
-summary sum_up(const training_job& job, int signal) {
+/// What had been fetched when the job began.
+struct fetched_before {
+  std::optional<remote_stats> asked = {};
+  std::vector<feed_stats> fed = {};
+};
+
+summary sum_up(const training_job& job, const fetched_before& before, int signal) {
   summary result{.progress = job.progress(),
                  .resumed_at = job.resumed_at(),
                  .skipped = job.skipped(),
@@ -99,16 +112,28 @@ summary sum_up(const training_job& job, int signal) {
   const auto ranks = job.ranks().stats();
   result.mixes = mixes_of(ranks);
   result.times = times_of(ranks, result.progress.elapsed, result.progress.waited);
+  result.remote = remote_of(ranks);
+  result.times.remote = since(before.asked, result.remote);
+  result.times.feeds = feeds_since(before.fed, feeds_of(ranks));
   for (const auto& x : ranks) {
     result.bytes_read += x.bytes_read;
     result.packed.elements += x.packed.elements;
     result.packed.padding += x.packed.padding;
     add_device(x.device, result.device);
+    add_helped(x.helped, result.helped);
     result.workers_replaced += x.workers_replaced;
     for (std::size_t i = 0; i < num_causes; ++i)
       result.bad[i] += x.bad[i];
   }
   return result;
+}
+
+std::string more_progress(const training_job& job,
+                          const std::optional<remote_stats>& asked_before) {
+  const auto ranks = job.ranks().stats();
+  auto text = shares_text(mixes_of(ranks));
+  const auto asked = remote_progress(since(asked_before, remote_of(ranks)), job.progress().elapsed);
+  return text.empty() || asked.empty() ? text + asked : text + "  " + asked;
 }
 
 double per_second(std::uint64_t number, const training_progress& x) {
@@ -140,6 +165,9 @@ json to_json(const summary& x) {
           {"resident_bytes", resident_bytes()},
           {"bytes_read", x.bytes_read},
           {"device", device_to_json(x.device)},
+          {"helpers", helped_to_json(x.helped)},
+          {"feeds", feeds_to_json(x.times.feeds, done.elapsed)},
+          {"remote", remote_to_json(x.remote)},
           {"packed", {{"elements", x.packed.elements}, {"padding", x.packed.padding}}},
           {"mixes", mixes_to_json(x.mixes)},
           {"bad", bad_to_json(x.bad)},
@@ -178,10 +206,19 @@ void print_summary(const summary& x, const char* unit) {
   if (done.first_batch)
     print_line("first batch       " + fixed(1e3 * in_seconds(*done.first_batch), 1) + " ms");
   print_line("read              " + readable_bytes(x.bytes_read));
+  if (x.remote)
+    print_line("from servers      " + remote_text(*x.remote));
   if (x.device)
     print_line("device            " + device_text(*x.device));
   if (x.device && x.device->decoder)
     print_line("decoded           " + decoder_text(*x.device->decoder));
+  if (x.helped)
+    print_line("helpers           " + helped_text(*x.helped, done.samples));
+  for (const auto& feed : x.times.feeds)
+    for (auto label = std::string{"feed"}; const auto& line : feed_lines(feed, done.elapsed)) {
+      label.resize(18, ' ');
+      print_line(std::exchange(label, std::string(18, ' ')) + line);
+    }
   if (x.packed.elements > 0)
     print_line("padding           " + fixed(100 * padded_share(x.packed), 1)
                + "% of packed elements");
@@ -268,14 +305,16 @@ int run(const run_options& x) {
   const auto* unit = makes_images(data) ? "images" : "samples";
   training_job job{data, settings};
   tell_of_resume(x, job);
+  const auto at_start = job.ranks().stats();
+  const fetched_before before{remote_of(at_start), feeds_of(at_start)};
   {
     const stoppable stops{stop, job};
-    progress_display display{unit, [&] { return shares_text(mixes_of(job.ranks().stats())); }};
+    progress_display display{unit, [&] { return more_progress(job, before.asked); }};
     job.run([&](const training_progress& now) { display.update(now); });
   }
   if (!x.stats.empty())
     write_stats(x.stats, job, settings.loader.rank);
-  const auto sums = sum_up(job, signals.caught());
+  const auto sums = sum_up(job, before, signals.caught());
   if (x.json)
     print_line(to_json(sums).dump());
   else

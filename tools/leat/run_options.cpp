@@ -57,6 +57,15 @@ void add_job(CLI::App& app, run_options& to) {
                               "Run only this rank; without it, all of them in this process"),
                0);
   add_workers(app, to.workers);
+  app.add_option("--workers-at", to.workers_at,
+                 "Let helpers make rows for this rank (leat worker --join) that connect here; port "
+                 "0: the system chooses one [LEAT_WORKERS_AT]")
+      ->type_name("HOST:PORT");
+  add_lend_option(app, to.lend);
+  app.add_option("--feeds-at", to.feeds_at,
+                 "Where the pipeline's feeds connect (leat feed --join); port 0: the system "
+                 "chooses one. In a cluster, otherwise, a place that feeds find by the coordinator")
+      ->type_name("HOST:PORT");
   add_device_options(app, to.device, to.decoder);
   app.add_option("--device-field", to.device_fields, "Only this field goes there")
       ->type_name("NAME")
@@ -174,13 +183,18 @@ void check_snapshots(const run_options& x) {
                     "--resume: only a resumed job takes a snapshot set");
 }
 
+std::string helpers_at(const run_options& x) {
+  const char* by_environment = std::getenv("LEAT_WORKERS_AT"); // NOLINT(concurrency-mt-unsafe)
+  return x.workers_at.empty() && by_environment ? by_environment : x.workers_at;
+}
+
 void check_cluster(const run_options& x) {
   const auto needs = [&](const char* option, bool is_set) {
     if (is_set && x.cluster.empty())
       refuse_argument(option, "no --cluster", "the coordinator's address");
   };
   needs("--state", !x.state_dir.empty());
-  needs("--certs", !x.certificates.empty());
+  needs("--certs", !x.certificates.empty() && helpers_at(x).empty() && x.feeds_at.empty());
   needs("--on-rank-loss", x.comes_back_alone);
   needs("--elastic", !x.elastic.empty());
   if (x.cluster.empty())
@@ -274,6 +288,27 @@ cluster cluster_of(const run_options& x) {
   return to;
 }
 
+void add_helpers(const run_options& x, loader_options& to) {
+  to.workers_at = helpers_at(x);
+  to.feeds_at = x.feeds_at;
+  if (to.workers_at.empty() && to.feeds_at.empty())
+    return;
+  const bool are_alone_together = !x.rank && x.world_size > 1 && x.cluster.empty();
+  if (are_alone_together && !to.workers_at.empty() && !to.workers_at.ends_with(":0"))
+    refuse_argument("--workers-at",
+                    "one port for " + std::to_string(x.world_size) + " ranks in one process",
+                    "port 0, or --rank R, which runs one of them alone");
+  if (are_alone_together && !to.feeds_at.empty())
+    refuse_argument("--feeds-at", std::to_string(x.world_size) + " ranks in one process",
+                    "--rank R, which runs one of them alone, or one rank");
+  const auto by_environment = cluster::from_leat_env();
+  to.helpers = helper_access{.certificates = x.certificates.empty() ? by_environment.certificates
+                                                                    : x.certificates,
+                             .token = by_environment.token,
+                             .insecure = by_environment.insecure,
+                             .lend = x.lend};
+}
+
 loader_options loader_of(const run_options& x, std::size_t cores) {
   loader_options result{.rank = x.rank.value_or(0), .world_size = x.world_size};
   result.epochs = x.order.epoch + x.epochs.value_or(1);
@@ -287,6 +322,7 @@ loader_options loader_of(const run_options& x, std::size_t cores) {
   result.device_fields = x.device_fields;
   result.decoder = x.decoder;
   result.keep = x.keep.value_or(default_keep);
+  add_helpers(x, result);
   if (!x.cluster.empty())
     result.cluster = cluster_of(x);
   result.hash_pixels = !x.log.empty();

@@ -46,6 +46,11 @@ struct run_options {
   std::vector<std::string> weights = {};
   /// The coordinator's address; empty: no cluster.
   std::string cluster = {};
+  /// Where helpers connect; empty: LEAT_WORKERS_AT, or nowhere.
+  std::string workers_at = {};
+  std::string lend = "auto";
+  /// Where feeds connect; empty: in a cluster somewhere, else nowhere.
+  std::string feeds_at = {};
   std::string state_dir = {};
   /// Directory of this process's certificate; empty: LEAT_CLUSTER_CERTS.
   std::string certificates = {};

@@ -32,16 +32,12 @@ bool has_weights(const mix_counts& mix) {
   return std::any_of(mix.inputs.begin(), mix.inputs.end(), [](auto& x) { return x.weight > 0; });
 }
 
-std::string in_percent(double share) {
-  return fixed(100 * share, 1) + '%';
-}
-
 std::string text_of(const mix_counts& mix, const mixed_input& x) {
-  auto text = as_utf8(x.name) + ": " + in_percent(share_of(mix, x));
+  auto text = as_utf8(x.name) + ": " + percent(share_of(mix, x), 1);
   if (!mix.cost.empty())
     text += " of " + mix.cost;
   if (has_weights(mix))
-    text += ", weight " + in_percent(part_of(mix, x, &mixed_input::weight));
+    text += ", weight " + percent(part_of(mix, x, &mixed_input::weight), 1);
   text += "; " + with_commas(x.samples) + " samples";
   if (!mix.cost.empty())
     text += ", " + with_commas(x.cost) + ' ' + mix.cost;
@@ -73,7 +69,7 @@ std::string shares_text(const std::vector<mix_counts>& mixes) {
   std::string text;
   double all = 0;
   for (const auto& x : mix.inputs) {
-    text += (text.empty() ? "shares " : ", ") + in_percent(share_of(mix, x));
+    text += (text.empty() ? "shares " : ", ") + percent(share_of(mix, x), 1);
     all += share_of(mix, x);
   }
   return all > 0 ? text : std::string{};

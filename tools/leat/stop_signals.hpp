@@ -3,9 +3,16 @@
 #include "runtime/base/not_copied.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 
+#include <leat/cluster.hpp>
+
+#include "tools/leat/output.hpp"
+
 #include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <functional>
+#include <stop_token>
+#include <string>
 #include <thread>
 
 namespace leat::command {
@@ -45,6 +52,28 @@ inline const char* name_of_signal(int signal) noexcept {
 /// Exit code of a job that this signal ended: 130 after SIGINT, 143 after SIGTERM.
 inline int exit_code_of(int signal) noexcept {
   return 128 + signal;
+}
+
+/// Runs a process that serves a job until it is done, or until a signal. What the command line
+/// leaves open is as the environment of clusters says. Returns the exit code.
+template <class Options>
+int run_until_signal(const char* name, Options options, std::uint64_t memory_mb,
+                     void (*run)(const Options&)) {
+  std::stop_source stop;
+  // Before any other thread exists: all inherit the signal mask.
+  const stop_signals signals{[&](int signal) {
+    print_notice(name, name_of_signal(signal));
+    stop.request_stop();
+  }};
+  const auto by_environment = cluster::from_leat_env();
+  if (options.certificates.empty())
+    options.certificates = by_environment.certificates;
+  options.token = by_environment.token;
+  options.memory = memory_mb << 20;
+  options.stop = stop.get_token();
+  options.log = [name](const std::string& line) { print_notice(name, line); };
+  run(options);
+  return signals.caught() == 0 ? 0 : exit_code_of(signals.caught());
 }
 
 } // namespace leat::command

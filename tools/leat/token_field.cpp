@@ -28,7 +28,9 @@ std::string token_field(const operator_facts& root) {
   for_each_operator(root, [&](const operator_facts& x) {
     if (x.op == "pack")
       packed = x.get<std::string>("field");
-    else if (is_map(x) && x.get<std::string>("name") == "sentencepiece@1")
+    else if (is_map(x)
+             && (x.get<std::string>("name") == "sentencepiece@1"
+                 || x.get<std::string>("name") == "tokenize@1"))
       tokenized = parameter(x.get<std::string>("parameters"), "into", "tokens");
     else if (x.is_source() && (x.op == "tokens" || x.op == "megatron"))
       stored = "tokens";

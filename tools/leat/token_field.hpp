@@ -9,8 +9,9 @@
 namespace leat::command {
 
 /// The field whose elements are the tokens that a pipeline makes: the one that its last `pack`
-/// packs; else the one that its last tokenizer (`sentencepiece@1`) or its first source of tokens
-/// makes; else the one that the shares of its last mix count. Empty if it has none of these.
+/// packs; else the one that its last tokenizer (`sentencepiece@1`, `tokenize@1`) or its first
+/// source of tokens makes; else the one that the shares of its last mix count. Empty if it has none
+/// of these.
 std::string token_field(const operator_facts& root);
 
 /// Number of elements of this field in the valid rows of a batch, as the trainer gets them, padding

@@ -5,6 +5,7 @@
 #include "tools/leat/data_arguments.hpp"
 #include "tools/leat/output.hpp"
 #include "tools/leat/subcommands.hpp"
+#include "tools/leat/tokenize/tokenizer_choice.hpp"
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -22,7 +23,7 @@ namespace {
 
 struct tokens_options {
   data_arguments data;
-  std::string model;
+  tokenizer_choice by;
   std::string field = "text";
   bool json = false;
 };
@@ -43,11 +44,10 @@ token_counts count_tokens(const tokens_options& x) {
   constexpr std::uint64_t documents_per_batch = 256;
   const auto start = std::chrono::steady_clock::now();
   const std::string into = x.field == "tokens" ? "token_ids" : "tokens";
-  const auto data =
-      data_pipeline(x.data)
-          .map(select({x.field}))
-          .map(sentencepiece(x.model, {.field = x.field, .into = into, .keep_text = true}))
-          .batch(documents_per_batch, {.lanes = 1, .end = epoch_end::mask});
+  const auto data = data_pipeline(x.data)
+                        .map(select({x.field}))
+                        .map(tokens_by(x.by, x.field, into, true).stage)
+                        .batch(documents_per_batch, {.lanes = 1, .end = epoch_end::mask});
   loader from{data,
               {.workers = std::max(1U, std::thread::hardware_concurrency()),
                .bad_samples = bad_sample_policy::mask}};
@@ -100,7 +100,7 @@ void add_tokens_command(CLI::App& app) {
   auto* sub = app.add_subcommand("tokens", "Count the tokens of texts");
   auto x = std::make_shared<tokens_options>();
   add_data_arguments(*sub, x->data);
-  sub->add_option("--tokenizer", x->model, "A model of SentencePiece: a file")->required();
+  add_tokenizer_choice(*sub, x->by);
   sub->add_option("--field", x->field, "The field that holds the text")->capture_default_str();
   sub->add_flag("--json", x->json, "Print a JSON object");
   sub->callback([x] {

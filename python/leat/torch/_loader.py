@@ -10,7 +10,7 @@ import torch
 import torch.utils.data
 
 import leat
-from leat._epochs import ENDLESS, Epochs
+from leat._epochs import ENDLESS, Epochs, take_remote
 from leat._ranks import Place, find_place
 from leat._refusals import refuse_redealing
 from leat.errors import InvalidArgument
@@ -38,6 +38,7 @@ class LoaderOptions(TypedDict, total=False):
     hash_pixels: bool
     device_fields: Sequence[str]
     decoder: Literal["auto", "cpu", "device", "nvjpeg"]
+    remote: Mapping[str, Any] | None
     agree: Callable[[tuple[int, int, int]], Sequence[tuple[int, int, int]]] | None
     trace: Any
     runtime: Any
@@ -98,12 +99,13 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
         self._was_told = False
         self.reader: Any = None  # where code that takes batches ahead of their use keeps them: see leat.lightning
         self._group, self._mesh, self._state_timeout = group, mesh, state_timeout
-        given = {"workers": workers, "epochs": ENDLESS if epochs is None else epochs, **options}
+        given: dict[str, Any] = {"workers": workers, "epochs": ENDLESS if epochs is None else epochs, **options}
+        data = take_remote(data, given)
         self._open_at(find_place(rank, world_size, mesh=mesh), data, given)
         _lightning.forget_arguments(self)
 
     def _open_at(self, place: Place, data: leat.Pipeline, given: Mapping[str, Any]) -> None:
-        """Makes the loader of this rank; `given`: options of leat.Loader but for the rank."""
+        """Makes the loader of this rank; `given`: options of leat.Loader but for the rank and `remote`."""
         self._given = given
         options = {**given, "rank": place.rank, "world_size": place.world_size}
         facts = leat.epoch_of(data)

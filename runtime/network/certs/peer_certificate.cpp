@@ -12,7 +12,8 @@ namespace leat {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> role_names{"coordinator", "rank", "worker", "observer"};
+constexpr std::array<std::string_view, 5> role_names{"coordinator", "rank", "worker", "observer",
+                                                     "feed"};
 
 std::string_view bytes_in_string(const ASN1_STRING* x) {
   return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(x)),

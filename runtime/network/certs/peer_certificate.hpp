@@ -23,6 +23,7 @@ public:
   }
   constexpr void add(link_role x) noexcept { bits_ |= bit(x); }
   constexpr bool has(link_role x) const noexcept { return (bits_ & bit(x)) != 0; }
+  constexpr bool has_any(link_roles x) const noexcept { return (x.bits_ & bits_) != 0; }
   constexpr bool has_all(link_roles x) const noexcept { return (x.bits_ & ~bits_) == 0; }
   constexpr bool is_empty() const noexcept { return bits_ == 0; }
 
@@ -37,7 +38,7 @@ private:
 };
 
 inline constexpr std::array all_link_roles{link_role::coordinator, link_role::rank,
-                                           link_role::worker, link_role::observer};
+                                           link_role::worker, link_role::observer, link_role::feed};
 
 /// "rank, worker"; "none"
 std::string to_string(link_roles x);

@@ -21,14 +21,12 @@ namespace {
 constexpr std::size_t sealed_receive_bytes = 256 << 10;
 /// Then it is time to send again.
 constexpr int most_receives = 16;
-/// What the peer's credit is worth at most.
-constexpr std::int64_t most_unsent = 64 << 20;
 
 } // namespace
 
 bulk_connection::bulk_connection(connected_peer peer, const frame_rules& from_peer,
-                                 bulk_owner& owner)
-    : peer_(std::move(peer)), owner_(owner) {
+                                 bulk_owner& owner, std::int64_t most_unsent)
+    : peer_(std::move(peer)), owner_(owner), most_unsent_(most_unsent) {
   reader_.emplace(from_peer);
   writer_.emplace(*peer_.layer);
   if (!peer_.layer->is_plain())
@@ -43,7 +41,7 @@ bulk_connection::~bulk_connection() {
 
 bool bulk_connection::send(bulk_frame& x) {
   const mutex_lock lock{mutex_};
-  if (shared_.is_over || shared_.credit <= 0 || shared_.unsent >= most_unsent) {
+  if (shared_.is_over || shared_.credit <= 0 || shared_.unsent >= most_unsent_) {
     shared_.is_refused = true;
     return false;
   }
@@ -139,7 +137,7 @@ void bulk_connection::settle(std::int64_t done) {
     shared_.credit += credit;
     if (shared_.credit > most_credit)
       break_link("more credit than any memory is worth", "a receiver's window");
-    if (shared_.is_refused && shared_.credit > 0 && shared_.unsent < most_unsent)
+    if (shared_.is_refused && shared_.credit > 0 && shared_.unsent < most_unsent_)
       is_wanted = std::exchange(shared_.is_refused, false);
   }
   if (is_wanted)
@@ -173,6 +171,7 @@ void bulk_connection::receive() {
   for (int i = 0; i < most_receives; ++i) {
     auto room = reader_->room();
     const auto n = receive_some(peer_.socket, room);
+    received_ += n;
     reader_->filled(n, owner_);
     if (n < room[0].iov_len + room[1].iov_len) // the socket tells when there is more
       return;
@@ -182,6 +181,7 @@ void bulk_connection::receive() {
 void bulk_connection::receive_sealed() {
   iovec room{buffer_.data(), buffer_.size()};
   came_ = {buffer_.data(), receive_some(peer_.socket, {&room, 1})};
+  received_ += came_.size();
   read_came();
 }
 

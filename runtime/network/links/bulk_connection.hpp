@@ -31,12 +31,14 @@ public:
 /// A connection for rows and what they are made of, with a thread of its own that sends and
 /// receives. Both ends grant each other credit in bytes; nothing is sent without it, and a peer
 /// that sends more is cut off before any memory is taken for it. So what one end holds is bounded
-/// by what the other has granted, and by 64 MiB.
+/// by what the other has granted, and by 64 MiB or what it was told.
 class bulk_connection : not_copied {
 public:
   /// Takes over a peer, whose socket `prepare_connection` has seen, and what has come from it
-  /// already. `owner` outlives this. Throws `errc::no_resources` and std::bad_alloc.
-  bulk_connection(connected_peer peer, const frame_rules& from_peer, bulk_owner& owner);
+  /// already. `owner` outlives this. Takes no frame while so many bytes are unsent, whatever the
+  /// peer has granted. Throws `errc::no_resources` and std::bad_alloc.
+  bulk_connection(connected_peer peer, const frame_rules& from_peer, bulk_owner& owner,
+                  std::int64_t most_unsent = std::int64_t{64} << 20);
   /// Cuts, and waits for the thread: not in a call of the owner.
   ~bulk_connection();
 
@@ -47,6 +49,8 @@ public:
   /// Lets the peer send so many bytes more (`bulk_head::cost`). The first grant is the window:
   /// later ones are told to the peer when they are a quarter of it. Any thread.
   void grant(std::int64_t bytes);
+  /// Bytes that have come, those of frames that are still coming among them. Any thread.
+  std::uint64_t received() const noexcept { return received_; }
   /// Ends it at once, with what is unsent, whatever the peer does. Any thread.
   void cut() noexcept;
 
@@ -63,8 +67,10 @@ private:
 
   connected_peer peer_;
   bulk_owner& owner_;
+  const std::int64_t most_unsent_;
   const wake_event bell_;
   std::atomic<bool> is_cut_ = false;
+  std::atomic<std::uint64_t> received_ = 0;
   // Of the thread.
   std::optional<bulk_reader> reader_;
   std::optional<bulk_writer> writer_;

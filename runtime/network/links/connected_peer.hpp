@@ -18,7 +18,7 @@ struct connected_peer {
   std::unique_ptr<byte_layer> layer = {};
   /// What came after those words, as the socket gave it: the layer reads it first.
   std::string unread = {};
-  /// What the peer is: as its hello and its certificate say, or for whoever dialed, as it expected.
+  /// What the peer is, as its hello or its answer says, and its certificate.
   link_role role = link_role::rank;
   std::uint32_t protocol = 0;
   /// Its leat, for texts.

@@ -1,20 +1,15 @@
 #include "runtime/network/links/dial_peer.hpp"
 
-#include "runtime/base/system_words.hpp"
 #include "runtime/network/certs/peer_certificate.hpp"
+#include "runtime/network/links/dial_socket.hpp"
 #include "runtime/network/links/link_error.hpp"
 #include "runtime/network/links/tls_session.hpp"
 #include "runtime/network/links/waiting_link.hpp"
-#include "runtime/network/listen_place.hpp"
 #include "runtime/network/socket_address.hpp"
 
-#include <poll.h>
-
-#include <cerrno>
 #include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace leat {
 
@@ -22,69 +17,12 @@ namespace {
 
 using time_point = std::chrono::steady_clock::time_point;
 
-std::vector<ip_address> addresses_of(const std::string& host) {
-  if (const auto ip = parse_ip(host))
-    return {*ip};
-  try {
-    return resolve(host, "host");
-  } catch (const error& problem) { // resolvers know some names only later
-    break_link(problem.details().got, problem.details().needed);
-  }
-}
-
-/// Waits until the connection is made. Returns an errno; 0: it is made.
-int wait_for_connection(const file_descriptor& socket, const wake_event* stop, time_point end) {
-  const int problem = wait_for_socket(socket, POLLOUT, stop, end);
-  return problem == 0 ? problem_of_socket(socket) : problem;
-}
-
-/// Where nobody listens on this machine, the system may choose that very port for the side that
-/// dials: it is connected to itself then.
-bool is_own_end(const file_descriptor& socket) noexcept {
-  socket_address here;
-  socket_address there;
-  return ::getsockname(socket.get(), here.raw(), &here.size) == 0
-         && ::getpeername(socket.get(), there.raw(), &there.size) == 0
-         && here.port() == there.port() && ip_of(here.raw()) == ip_of(there.raw());
-}
-
-/// Gives no descriptor if it fails; `errno` has the reason.
-file_descriptor connect_to(const ip_address& ip, std::uint16_t port, const wake_event* stop,
-                           time_point end) {
-  auto place = socket_address_of(ip, port);
-  auto socket = opened([&] {
-    return ::socket(place.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  });
-  if (!socket)
-    return socket;
-  int problem = ::connect(socket.get(), place.raw(), place.size) == 0 ? 0 : errno;
-  if (problem == EINPROGRESS)
-    problem = wait_for_connection(socket, stop, end);
-  if (problem == 0 && is_own_end(socket))
-    problem = ECONNREFUSED;
-  if (problem == 0)
-    return socket;
-  errno = problem;
-  return {};
-}
-
-file_descriptor connect_to_any(const dial_wish& wish, const wake_event* stop) {
-  int problem = EHOSTUNREACH;
-  for (const auto& ip : addresses_of(wish.to.host)) {
-    const auto end = std::chrono::steady_clock::now() + wish.connect_patience;
-    if (auto socket = connect_to(ip, wish.to.port, stop, end))
-      return socket;
-    problem = errno;
-  }
-  break_link(system_words(problem), "a process that listens there");
-}
-
 void check_peer(const X509* x, const dial_wish& wish) {
   if (!x)
     return;
-  if (!roles_of(*x).has(wish.expected))
+  if (!roles_of(*x).has_any(wish.expected))
     break_link("the certificate " + name_of(*x) + ", whose roles are: " + to_string(roles_of(*x)),
-               "one for a " + std::string{to_string(wish.expected)});
+               "one for a " + to_string(wish.expected));
   if (!is_of_host(*x, wish.to.host))
     break_link("the certificate " + name_of(*x) + ", which is not for " + wish.to.host,
                "one for that host (leat certs issue ... --host " + wish.to.host + ")");
@@ -121,7 +59,7 @@ void shake_hands(waiting_link& link, const dial_wish& wish, time_point end) {
 }
 
 connected_peer talk_to(const dial_wish& wish, const wake_event* stop) {
-  auto socket = connect_to_any(wish, stop);
+  auto socket = dial_socket(wish.to, wish.connect_patience, stop);
   prepare_connection(socket);
   const auto end = std::chrono::steady_clock::now() + wish.patience;
   std::unique_ptr<byte_layer> layer = std::make_unique<plain_layer>();
@@ -132,8 +70,18 @@ connected_peer talk_to(const dial_wish& wish, const wake_event* stop) {
   check_peer(link.layer().peer(), wish);
   link.send(frame_kind::hello, 0, encode(wish.hello), end);
   const auto welcome = read_answer(receive_answer(link, wish, end), wish.hello);
+  if (!welcome.role || !wish.expected.has(*welcome.role))
+    break_link(
+        "an answer of a "
+            + (welcome.role ? std::string{to_string(*welcome.role)} : "role that is not known"),
+        "that of a " + to_string(wish.expected));
+  const auto* certificate = link.layer().peer();
+  if (certificate && !roles_of(*certificate).has(*welcome.role))
+    break_link("an answer of a " + std::string{to_string(*welcome.role)}
+                   + ", which its certificate does not name",
+               "that of a " + to_string(roles_of(*certificate)));
   connected_peer peer{.unread = std::string{link.unread()},
-                      .role = wish.expected,
+                      .role = *welcome.role,
                       .protocol = welcome.protocol,
                       .version = welcome.version,
                       .address = to_string(wish.to)};

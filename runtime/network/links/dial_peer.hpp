@@ -2,6 +2,7 @@
 
 #include "runtime/network/address.hpp"
 #include "runtime/network/certs/certificates.hpp"
+#include "runtime/network/certs/peer_certificate.hpp"
 #include "runtime/network/links/connected_peer.hpp"
 #include "runtime/network/links/link_hello.hpp"
 #include "runtime/network/links/wake_event.hpp"
@@ -17,8 +18,8 @@ struct dial_wish {
   network_address to = {};
   /// Null: without TLS.
   std::shared_ptr<const certificates> own = {};
-  /// What the certificate of the other side has to name.
-  link_role expected = link_role::coordinator;
+  /// What the other side may be, as its certificate and its answer say.
+  link_roles expected = link_role::coordinator;
   link_hello hello = {};
   /// For all of it but the resolver, which has its own.
   std::chrono::milliseconds patience{10'000};

@@ -62,9 +62,10 @@ frame_rules rules_from(link_role role) noexcept {
         .allow(frame_kind::beat, megabytes)
         .allow(frame_kind::part, megabytes + 64 * kilobytes);
   case link_role::observer:
+  case link_role::worker: // looks for ranks
+  case link_role::feed:   // likewise
     return frame_rules{}.allow(frame_kind::look, 0);
   case link_role::coordinator:
-  case link_role::worker:
     break;
   }
   return {};
@@ -75,22 +76,44 @@ frame_rules rules_to(link_role role) noexcept {
   case link_role::rank:
     return frame_rules{}.allow(frame_kind::word, 4 * megabytes);
   case link_role::observer:
+  case link_role::worker:
+  case link_role::feed:
     return frame_rules{}.allow(frame_kind::status, 4 * megabytes);
   case link_role::coordinator:
-  case link_role::worker:
     break;
   }
   return {};
 }
 
-frame_rules bulk_rules_from(link_role role) noexcept {
-  if (role != link_role::worker && role != link_role::rank)
-    return {};
+namespace {
+
+/// `payloads`: the kind of frame that has one.
+frame_rules bulk_rules(frame_kind payloads) noexcept {
   return frame_rules{}
       .allow(frame_kind::credit, 0)
-      .allow(role == link_role::worker ? frame_kind::row : frame_kind::offer,
-             most_bulk_payload + most_bulk_words + 4)
+      .allow(payloads, most_bulk_payload + most_bulk_words + 4)
       .allow(frame_kind::note, most_bulk_words + 4);
+}
+
+} // namespace
+
+frame_rules bulk_rules_from(link_role role) noexcept {
+  switch (role) {
+  case link_role::worker:
+    return bulk_rules(frame_kind::row);
+  case link_role::rank:
+    return bulk_rules(frame_kind::offer);
+  case link_role::feed:
+    return bulk_rules(frame_kind::records);
+  case link_role::coordinator:
+  case link_role::observer:
+    break;
+  }
+  return {};
+}
+
+frame_rules bulk_rules_to_feed() noexcept {
+  return bulk_rules(frame_kind::wants);
 }
 
 } // namespace leat

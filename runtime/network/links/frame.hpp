@@ -34,6 +34,11 @@ enum class frame_kind : std::uint32_t {
   /// Of both: whatever else there is to say, such as that something is done, declined, or not
   /// wanted any more.
   note = 27,
+  // Between a rank and a feed, as well as the last one and `credit` (sources/feed):
+  /// Of the feed: records that were asked for.
+  records = 28,
+  /// Of the rank: how far it looks, and what it needs.
+  wants = 29,
 };
 
 /// What precedes the bytes of a frame: 16 bytes, little-endian.
@@ -80,9 +85,11 @@ frame_rules rules_from(link_role role) noexcept;
 /// What a process in this role hears from its coordinator.
 frame_rules rules_to(link_role role) noexcept;
 
-/// What a rank hears from a worker that makes rows for it, and a worker from its rank; from others
-/// nothing.
+/// What a rank hears from a worker that makes rows for it, or from a feed, and a worker from its
+/// rank; from others nothing.
 frame_rules bulk_rules_from(link_role role) noexcept;
+/// What a feed hears from a rank.
+frame_rules bulk_rules_to_feed() noexcept;
 
 /// A frame that has come.
 struct frame {

@@ -89,8 +89,8 @@ std::optional<link_refusal> greeting::fault_of(const link_hello& x) const {
 }
 
 void greeting::welcome(byte_buffer& out) {
-  write_frame(*layer_, frame_kind::welcome, 0, encode(link_welcome{protocol_, rules_.version}),
-              out);
+  write_frame(*layer_, frame_kind::welcome, 0,
+              encode(link_welcome{protocol_, rules_.version, rules_.as}), out);
 }
 
 void greeting::refuse(const link_refusal& x, byte_buffer& out) {

@@ -16,8 +16,9 @@
 
 namespace leat {
 
-/// Whom a process admits.
+/// Whom a process admits, and as what.
 struct admission {
+  link_role as = link_role::coordinator;
   link_roles roles = {};
   /// The job's; empty: none is asked for.
   secret token = {};

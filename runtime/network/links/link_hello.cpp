@@ -65,6 +65,7 @@ std::string encode(const link_welcome& x) {
   wire::LinkWelcome to;
   to.set_protocol(x.protocol);
   to.set_version(x.version);
+  to.set_role(static_cast<std::uint32_t>(x.role.value()));
   return to.SerializeAsString();
 }
 
@@ -92,7 +93,7 @@ std::optional<link_welcome> decode_link_welcome(std::string_view bytes) {
   const auto from = parsed_link<wire::LinkWelcome>(bytes);
   if (!from || !is_version(from->version()))
     return std::nullopt;
-  return link_welcome{from->protocol(), from->version()};
+  return link_welcome{from->protocol(), from->version(), role_numbered(from->role())};
 }
 
 std::optional<link_refusal> decode_link_refusal(std::string_view bytes) {

@@ -35,6 +35,8 @@ struct link_hello {
 struct link_welcome {
   std::uint32_t protocol = newest_link_protocol;
   std::string version = {};
+  /// As what it answers; nothing for a role that this version does not know.
+  std::optional<link_role> role = link_role::coordinator;
 };
 
 enum class refusal_reason : std::uint8_t { too_old = 1, too_new = 2, wrong_role = 3, full = 4 };

@@ -148,7 +148,10 @@ private:
 
   /// Null if there are too many already. Observers have places of their own: they take no rank's.
   std::shared_ptr<void> take_place(link_role role) const {
-    const bool observes = role == link_role::observer;
+    // A coordinator is asked by workers and feeds where ranks are, as by observers.
+    const bool observes = role == link_role::observer
+                          || ((role == link_role::worker || role == link_role::feed)
+                              && config_.rules.roles.has(link_role::observer));
     const auto& all = observes ? observers_ : admitted_;
     const auto most = observes ? most_observers_ : most_admitted_ - most_admitted_ / 8;
     return static_cast<std::size_t>(all.use_count()) > most ? nullptr : all;

@@ -91,8 +91,25 @@ private:
   tls_session& of_;
 };
 
-tls_session::tls_session(std::shared_ptr<const certificates> own, link_side side)
-    : own_(std::move(own)), ssl_(SSL_new(own_->context())) {
+tls_session::tls_session(const std::shared_ptr<const certificates>& own, link_side side)
+    : tls_session(own, *own->context(), side, "the authority in ca.pem") {}
+
+tls_session::tls_session(std::shared_ptr<const void> owner, SSL_CTX& context,
+                         const std::string& host)
+    : tls_session(std::move(owner), context, link_side::dials,
+                  "an authority that is trusted here") {
+  auto* const rules = SSL_get0_param(ssl_.get());
+  const bool is_ip = X509_VERIFY_PARAM_set1_ip_asc(rules, host.c_str()) == 1;
+  ERR_clear_error();
+  check_openssl(is_ip
+                    || (X509_VERIFY_PARAM_set1_host(rules, host.c_str(), host.size()) == 1
+                        && SSL_set_tlsext_host_name(ssl_.get(), host.c_str()) == 1),
+                "a TLS session to a host of this name");
+}
+
+tls_session::tls_session(std::shared_ptr<const void> owner, SSL_CTX& context, link_side side,
+                         const char* known_by)
+    : owner_(std::move(owner)), known_by_(known_by), ssl_(SSL_new(&context)) {
   auto* const method = memory_bio::method();
   auto* const bio = ssl_ && method ? BIO_new(method) : nullptr;
   check_openssl(bio != nullptr, "a TLS session");
@@ -122,7 +139,7 @@ void tls_session::fail() {
   const auto words = openssl_words();
   if (!is_ready_ && verdict != X509_V_OK)
     break_link(std::string{"TLS: "} + X509_verify_cert_error_string(verdict),
-               "a certificate of the authority in ca.pem that is valid now");
+               std::string{"a certificate of "} + known_by_ + " that is valid now");
   break_link("TLS: " + words, "a peer with a certificate of the same authority");
 }
 

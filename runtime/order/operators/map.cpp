@@ -26,6 +26,7 @@ pipeline pipeline::map(map_stage x, map_options options) const {
     next.options.push_back({"isolate", true});
   next.make = std::move(x.make);
   next.make_together = std::move(x.make_together);
+  next.note = std::move(x.note);
   return then(std::move(next));
 }
 
@@ -96,7 +97,10 @@ field_names fields_of_map(const operator_node& x, std::vector<field_names>& inpu
   }
   if (name == "sentencepiece@1" && parameter_value(x, "keep_text") == "false")
     fields.erase(parameter_value(x, "field"));
-  if (name == "concat_fields@1" || name == "loss_mask@1" || name == "sentencepiece@1") {
+  if (name == "tokenize@1" && parameter_value(x, "keep_text") != "true")
+    fields.erase(parameter_value(x, "field"));
+  if (name == "concat_fields@1" || name == "loss_mask@1" || name == "sentencepiece@1"
+      || name == "tokenize@1") {
     fields.insert(parameter_value(x, "into"));
     return fields;
   }
@@ -150,7 +154,8 @@ operator_type map_operator() {
                                                            planner.common().add_map(x));
                     }},
           .graph = {.work = [](const operator_node& x) {
-            return name_of(x) + (is_isolated(x) ? ", in child processes" : "");
+            return name_of(x) + (x.note.empty() ? "" : ", " + x.note)
+                   + (is_isolated(x) ? ", in child processes" : "");
           }}};
 }
 

@@ -35,6 +35,7 @@ pipeline pipeline::read_files(file_format format, read_files_options options) co
                                  {"folder", std::move(options.folder)}}};
   if (!types.empty())
     node.options.push_back({"types", types});
+  node.stores = chosen_stores(options.remote);
   return then(std::move(node));
 }
 
@@ -230,7 +231,7 @@ iterator_form_ptr build_read_files(const operator_node& x, const surroundings& a
   };
   return std::make_shared<reading_form>(
       std::move(names),
-      std::make_shared<const named_files>(x.get<std::string>("folder"), std::move(open)),
+      std::make_shared<const named_files>(x.get<std::string>("folder"), std::move(open), x.stores),
       planner.common().add_source(name_of(x)));
 }
 
@@ -244,7 +245,7 @@ operator_type read_files_operator() {
           .role = operator_role::step,
           .options = {format,
                       {"field", option_type::text, std::string{"text"}},
-                      {"folder", option_type::text, std::string{}},
+                      in_facts({"folder", option_type::text, std::string{}}),
                       later({"types", option_type::texts, std::vector<std::string>{}})},
           .make =
               [](const operator_node& call, const std::vector<pipeline>& on) {

@@ -167,12 +167,33 @@ map_stage make_sentencepiece(const std::string& parameters) {
   return sentencepiece_of_hash(model, hash, std::move(options));
 }
 
+map_stage make_tokenize(const std::string& parameters) {
+  parameter_reader from{"tokenize@1", parameters};
+  const auto path = plain_text(from, "tokenizer", from.required("tokenizer"));
+  auto hash = from.optional("hash");
+  if (hash)
+    hash = plain_text(from, "hash", *hash);
+  tokenize_options options;
+  options.field = plain_text(from, "field", from.optional("field").value_or(options.field));
+  options.into = plain_text(from, "into", from.optional("into").value_or(options.into));
+  if (const auto type = from.optional("dtype"))
+    options.type = parse_dtype(*type, from.function());
+  from.read("add_special_tokens", options.add_special_tokens);
+  options.max_tokens = from.optional_number<std::uint64_t>("max_tokens");
+  from.read("keep_text", options.keep_text);
+  from.read("encode_special_tokens", options.encode_special_tokens);
+  options.encoding = from.optional("encoding").value_or("");
+  from.done();
+  return tokenize_of_hash(path, hash, std::move(options));
+}
+
 } // namespace
 
 stage_makers<map_stage> built_in_maps() {
   auto all = makers_of<map_stage>(function_types::maps());
   all["decode_image@1"] = make_decode_image;
   all["sentencepiece@1"] = make_sentencepiece;
+  all["tokenize@1"] = make_tokenize;
   return all;
 }
 

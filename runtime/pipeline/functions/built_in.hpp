@@ -2,6 +2,7 @@
 
 #include <leat/functions.hpp>
 #include <leat/pipeline.hpp>
+#include <leat/tokenize.hpp>
 
 #include <functional>
 #include <map>
@@ -27,5 +28,9 @@ stage_makers<scan_stage> built_in_scans();
 /// As `sentencepiece`; also refuses a model whose hash is not this one, if one is given.
 map_stage sentencepiece_of_hash(const std::string& path, const std::optional<std::string>& hash,
                                 sentencepiece_options options);
+
+/// As `tokenize`, in the same way.
+map_stage tokenize_of_hash(const std::string& path, const std::optional<std::string>& hash,
+                           tokenize_options options);
 
 } // namespace leat

@@ -2,9 +2,12 @@
 
 #include "runtime/base/number_text.hpp"
 #include "runtime/base/text.hpp"
+#include "runtime/base/utf8.hpp"
 #include "runtime/pipeline/text/pipeline_lexer.hpp"
 
 #include <leat/bad_sample.hpp>
+
+#include <simdjson.h>
 
 #include <cstring>
 #include <string>
@@ -63,6 +66,22 @@ std::string_view text_of(const sample& x, std::string_view field) {
   if (!x.is_bytes(field))
     wrong_form(field, "bytes");
   return x.text(field);
+}
+
+std::string_view utf8_text_of(const sample& x, std::string_view field) {
+  const auto text = text_of(x, field);
+  check_utf8(text, field);
+  return text;
+}
+
+void check_utf8(std::string_view text, std::string_view field) {
+  if (simdjson::validate_utf8(text.data(), text.size()))
+    return;
+  auto rest = text;
+  for (std::size_t size = 0; !rest.empty() && (size = utf8_length(rest)) > 0;)
+    rest.remove_prefix(size);
+  throw bad_sample(cause::corrupt, "field \"" + std::string{field} + "\" is not UTF-8 from byte "
+                                       + std::to_string(text.size() - rest.size()) + " on");
 }
 
 field_elements elements_of(const sample& x, std::string_view field) {

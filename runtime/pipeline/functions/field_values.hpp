@@ -22,6 +22,11 @@ std::uint64_t integer_of(const sample& x, std::string_view field);
 /// The bytes of a field that is bytes. Throws `bad_sample` (missing_field, wrong_shape).
 std::string_view text_of(const sample& x, std::string_view field);
 
+/// The same, if they are UTF-8; otherwise the sample is bad (corrupt).
+std::string_view utf8_text_of(const sample& x, std::string_view field);
+/// Throws `bad_sample` (corrupt) for the text of a field that is not UTF-8.
+void check_utf8(std::string_view text, std::string_view field);
+
 /// The elements of a field of rank 1, or of bytes. Borrowed like the field itself.
 struct field_elements {
   /// u8 for bytes.

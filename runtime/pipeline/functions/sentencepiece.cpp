@@ -1,21 +1,22 @@
 #include "runtime/base/error_in_flight.hpp"
-#include "runtime/base/utf8.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/pipeline/functions/built_in.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/pipeline/functions/function_text.hpp"
 #include "runtime/pipeline/functions/percent_text.hpp"
 #include "runtime/pipeline/sentencepiece/piece_encoder.hpp"
+#include "runtime/pipeline/tokenizer/kept_memory.hpp"
 #include "runtime/storage/whole_file.hpp"
 
-#include <leat/bad_sample.hpp>
 #include <leat/functions.hpp>
 #include <leat/hash128.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace leat {
 
@@ -40,28 +41,28 @@ opened_model open_model(const std::string& path) {
   return {std::move(encoder), xxh3_128(std::as_bytes(std::span{bytes}))};
 }
 
-void check_utf8(std::string_view text, const std::string& field) {
-  for (auto rest = text; !rest.empty();) {
-    const auto size = utf8_length(rest);
-    if (size == 0)
-      throw bad_sample(cause::corrupt, "field \"" + field + "\" is not UTF-8 from byte "
-                                           + std::to_string(text.size() - rest.size()) + " on");
-    rest.remove_prefix(size);
-  }
-}
+/// What one worker makes tokens with.
+struct piece_worker {
+  std::shared_ptr<const piece_encoder> by;
+  sentencepiece_options options;
+  piece_encoder::scratch scratch = {};
+  std::vector<std::int32_t> tokens = {};
 
-void tokenize(sample& x, const piece_encoder& by, const sentencepiece_options& options) {
-  const auto text = text_of(x, options.field);
-  check_utf8(text, options.field);
-  auto tokens = by.encode(text);
-  if (options.begin)
-    tokens.insert(tokens.begin(), *by.model().begin);
-  if (options.end)
-    tokens.push_back(*by.model().end);
-  if (!options.keep_text)
-    x.erase(options.field);
-  x.set_ragged(options.into, tokens);
-}
+  void run(sample& x) {
+    free_large(tokens);
+    by->encode(utf8_text_of(x, options.field), scratch, tokens);
+    if (!options.keep_text)
+      x.erase(options.field);
+    const auto to = x.make_ragged<std::int32_t>(
+        options.into, tokens.size() + (options.begin ? 1 : 0) + (options.end ? 1 : 0));
+    auto* at = to.data();
+    if (options.begin)
+      *at++ = *by->model().begin;
+    at = std::copy(tokens.begin(), tokens.end(), at);
+    if (options.end)
+      *at = *by->model().end;
+  }
+};
 
 /// Refuses a token that the model does not have.
 void check_token(bool is_wanted, bool is_there, const char* name, const std::string& path) {
@@ -93,7 +94,8 @@ map_stage sentencepiece_of_hash(const std::string& path, const std::optional<std
               + word("end", value_text(options.end));
   return {sentencepiece_name, std::move(text),
           [by = std::move(opened.encoder), options = std::move(options)] {
-            return [=](sample& x, context&) { tokenize(x, *by, options); };
+            return [worker = std::make_shared<piece_worker>(piece_worker{by, options})](
+                       sample& x, context&) { worker->run(x); };
           }};
 }
 

@@ -49,6 +49,17 @@ char_rules::char_rules(std::string_view compiled) {
   is_whole_ = texts_.ends_with('\0');
 }
 
+bool char_rules::may_replace(unsigned char first, unsigned char second) const {
+  if (units_.empty())
+    return false;
+  std::uint32_t at = offset(units_[0]) ^ first;
+  if (at >= units_.size() || label(units_[at]) != first)
+    return false;
+  const auto unit = units_[at];
+  at ^= offset(unit) ^ second;
+  return has_leaf(unit) || (at < units_.size() && label(units_[at]) == second);
+}
+
 replaced_prefix char_rules::replace(std::string_view text) const {
   replaced_prefix found;
   if (units_.empty())

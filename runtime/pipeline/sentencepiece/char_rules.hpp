@@ -27,6 +27,8 @@ public:
   bool is_whole() const noexcept { return is_whole_; }
   /// By the longest rule; the text lives as long as the rules do.
   replaced_prefix replace(std::string_view text) const;
+  /// Whether there may be a rule for a text that begins with two bytes, or with the first of them.
+  bool may_replace(unsigned char first, unsigned char second) const;
 
 private:
   std::vector<std::uint32_t> units_;

@@ -1,260 +1,151 @@
 #include "runtime/pipeline/sentencepiece/piece_encoder.hpp"
 
-#include "runtime/base/utf8.hpp"
+#include "runtime/pipeline/tokenizer/kept_memory.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <queue>
 #include <utility>
 
 namespace leat {
 
 namespace {
 
-constexpr std::string_view visible_space = "\u2581";
-
-bool is_text(piece_type x) {
-  return x == piece_type::normal || x == piece_type::user_defined || x == piece_type::unused;
-}
-
-using texts_with_ids = std::vector<std::pair<std::string_view, std::int32_t>>;
-
-template <class Predicate>
-texts_with_ids texts_of(const piece_model& model, Predicate is_meant) {
-  texts_with_ids all;
+std::vector<std::pair<std::string_view, std::int32_t>> defined_texts(const piece_model& model) {
+  std::vector<std::pair<std::string_view, std::int32_t>> all;
   for (std::size_t i = 0; i < model.pieces.size(); ++i)
-    if (is_meant(model.pieces[i].type))
+    if (model.pieces[i].type == piece_type::user_defined)
       all.emplace_back(model.pieces[i].text, static_cast<std::int32_t>(i));
   return all;
 }
 
-/// Bytes of the character that a text begins with, by its first byte alone.
-std::size_t character_bytes(std::string_view text) {
-  constexpr std::array<std::size_t, 16> sizes{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4};
-  return std::min(text.size(), sizes[static_cast<unsigned char>(text.front()) >> 4]);
-}
-
-/// A part of the text while pairs are merged, in a list.
-struct symbol {
-  std::size_t before;
-  std::size_t after;
-  /// Never merged.
-  bool is_fixed;
-  std::string_view text;
-};
-
-constexpr auto no_symbol = static_cast<std::size_t>(-1);
-
-/// Two neighbours that are a piece together.
-struct pair_of_symbols {
-  std::size_t left;
-  std::size_t right;
-  float score;
-  std::size_t size;
-  /// The best score first, of equal ones the leftmost.
-  friend bool operator<(const pair_of_symbols& a, const pair_of_symbols& b) noexcept {
-    return a.score != b.score ? a.score < b.score : a.left > b.left;
-  }
-};
-
 } // namespace
 
 piece_encoder::piece_encoder(piece_model model)
-    : model_(std::move(model)), rules_(model_.char_map), pieces_(texts_of(model_, is_text)),
-      defined_(texts_of(model_, [](auto x) { return x == piece_type::user_defined; })),
-      lowest_(std::numeric_limits<float>::max()), highest_(std::numeric_limits<float>::min()) {
+    : model_(std::move(model)), defined_(defined_texts(model_)), normalizer_(model_, defined_),
+      best_(model_), merged_(model_, defined_, ids_), is_cut_(may_be_cut()) {
   for (std::size_t i = 0; i < model_.pieces.size(); ++i) {
     const auto& piece = model_.pieces[i];
     const auto id = static_cast<std::int32_t>(i);
     ids_.emplace(piece.text, id);
     if (piece.type == piece_type::byte)
       bytes_[byte_of_piece(piece.text).value_or(0)] = id;
-    if (piece.type == piece_type::normal) {
-      lowest_ = std::min(lowest_, piece.score);
-      highest_ = std::max(highest_, piece.score);
-    }
+    if (is_cut_ && is_text_piece(piece.type))
+      seams_.add_token(piece.text);
   }
+}
+
+/// Words are cut anyway; unused pieces of BPE depend on what came before.
+bool piece_encoder::may_be_cut() const {
+  const auto& all = model_.pieces;
+  const bool is_unused =
+      std::any_of(all.begin(), all.end(), [](auto& x) { return x.type == piece_type::unused; });
+  return model_.kind != piece_model_kind::words
+         && !(model_.kind == piece_model_kind::bpe && is_unused)
+         && std::all_of(all.begin(), all.end(),
+                        [](auto& x) { return has_whole_characters(x.text); });
 }
 
 std::vector<std::int32_t> piece_encoder::encode(std::string_view text) const {
-  const auto plain = normalized(text);
+  scratch with;
   std::vector<std::int32_t> tokens;
-  bool was_unknown = false;
-  for (const auto& piece : model_.is_bpe ? by_bpe(plain) : by_unigram(plain)) {
-    const bool is_unknown = type_of(piece.id) == piece_type::unknown;
-    if (is_unknown && model_.byte_fallback)
-      for (const auto byte : piece.text)
-        tokens.push_back(bytes_[static_cast<unsigned char>(byte)]);
-    else if (!is_unknown || !was_unknown) // one token stands for several unknown ones in a row
-      tokens.push_back(piece.id);
-    was_unknown = is_unknown;
-  }
+  encode(text, with, tokens);
   return tokens;
 }
 
-replaced_prefix piece_encoder::normalized_prefix(std::string_view text) const {
-  if (const auto defined = defined_.longest(text); defined > 0)
-    return {text.substr(0, defined), defined};
-  if (const auto replaced = rules_.replace(text); replaced.size > 0)
-    return replaced;
-  const auto size = std::max<std::size_t>(utf8_length(text), 1);
-  return {text.substr(0, size), size};
+void piece_encoder::encode(std::string_view text, scratch& with,
+                           std::vector<std::int32_t>& to) const {
+  to.clear();
+  const auto [normal, is_utf8] = normalizer_.run(text, with.normalized);
+  float sum = 0;
+  if (is_cut_ && is_utf8) {
+    const auto* const end = normal.data() + normal.size();
+    seams_.run(normal, [&](std::string_view part) { encode_part(part, end, sum, with, to); });
+  } else if (!normal.empty()) {
+    find(normal, sum, with);
+    add_tokens(with.found, to);
+  }
+  free_large(with.normalized, with.found, with.ids, with.best.ways, with.merged.symbols,
+             with.merged.pairs);
 }
 
-std::string piece_encoder::normalized(std::string_view text) const {
-  const bool removes = model_.remove_extra_spaces;
-  while (removes && !text.empty()) {
-    const auto first = normalized_prefix(text);
-    if (first.text != " ")
-      break;
-    text.remove_prefix(first.size);
-  }
-  std::string result;
-  if (text.empty())
-    return result;
-  const auto space = model_.escape_spaces ? visible_space : std::string_view{" "};
-  if (model_.add_dummy_prefix && !model_.space_is_suffix)
-    result += space;
-  bool after_space = removes;
-  while (!text.empty()) {
-    auto [part, size] = normalized_prefix(text);
-    while (after_space && part.starts_with(' '))
-      part.remove_prefix(1);
-    for (const auto c : part)
-      c == ' ' ? result += space : result += c;
-    if (!part.empty())
-      after_space = removes && part.ends_with(' ');
-    text.remove_prefix(size);
-  }
-  while (removes && result.ends_with(space))
-    result.resize(result.size() - space.size());
-  if (model_.add_dummy_prefix && model_.space_is_suffix)
-    result += space;
-  return result;
-}
-
-/// Finds the pieces with the largest sum of scores. The arithmetic is SentencePiece's own, floats
-/// and doubles alike: of nearly equal ways it has to choose the same.
-std::vector<piece_encoder::found_piece> piece_encoder::by_unigram(std::string_view text) const {
-  struct best_way {
-    std::int32_t id = -1;
-    float score = 0;
-    std::size_t begin = no_symbol;
-  };
-  constexpr float unknown_penalty = 10;
-  const float unknown_score = lowest_ - unknown_penalty;
-  std::vector<best_way> ways(text.size() + 1);
-  const auto offer = [&](std::size_t begin, std::size_t end, std::int32_t id, double score) {
-    if (auto& way = ways[end]; way.begin == no_symbol || score > static_cast<double>(way.score))
-      way = {id, static_cast<float>(score), begin};
-  };
-  for (std::size_t begin = 0; begin < text.size();) {
-    const auto character = character_bytes(text.substr(begin));
-    const auto so_far = ways[begin].score;
-    bool has_character = false;
-    std::uint32_t at = 0;
-    for (std::size_t end = begin; end < text.size();) {
-      at = pieces_.next(at, text[end++]);
-      if (at == 0)
-        break;
-      const auto id = pieces_.id(at);
-      if (id == piece_trie::none || type_of(id) == piece_type::unused)
-        continue;
-      const auto length = end - begin;
-      const auto score =
-          type_of(id) == piece_type::user_defined
-              ? static_cast<double>(static_cast<float>(length) * highest_) - 0.1
-              : static_cast<double>(model_.pieces[static_cast<std::size_t>(id)].score);
-      offer(begin, end, id, score + static_cast<double>(so_far));
-      has_character = has_character || length == character;
+void piece_encoder::encode_part(std::string_view part, const char* readable, float& sum,
+                                scratch& with, std::vector<std::int32_t>& to) const {
+  const auto key = piece_cache::key_of(part, readable);
+  if (key.is_short)
+    if (const auto* known = with.known.find(key);
+        known != nullptr && std::abs(sum) < known->reach) {
+      const auto ids = known->pieces();
+      to.insert(to.end(), ids.begin(), ids.end());
+      if (model_.kind == piece_model_kind::unigram)
+        sum = best_.sum_with(ids, sum);
+      return;
     }
-    if (!has_character)
-      offer(begin, begin + character, model_.unknown, static_cast<double>(unknown_score + so_far));
-    begin += character;
+  const auto reach = find(part, sum, with);
+  add_tokens(with.found, to);
+  const auto is_plain = [&](const found_piece& x) { return type_of(x.id) == piece_type::normal; };
+  if (!(reach > 0) || !key.is_short || !std::all_of(with.found.begin(), with.found.end(), is_plain))
+    return;
+  with.ids.clear();
+  for (const auto& piece : with.found)
+    with.ids.push_back(piece.id);
+  with.known.put(key, with.ids, reach);
+}
+
+/// The pieces of a part, or of a whole text; returns what `best_pieces` does.
+float piece_encoder::find(std::string_view part, float& sum, scratch& with) const {
+  with.found.clear();
+  switch (model_.kind) {
+  case piece_model_kind::unigram:
+    return best_.find(part, sum, with.best, with.found);
+  case piece_model_kind::bpe:
+    merged_.find(part, with.merged, with.found);
+    break;
+  case piece_model_kind::words:
+    by_words(part, with.found);
+    break;
+  case piece_model_kind::characters:
+    by_characters(part, with.found);
+    break;
   }
-  std::vector<found_piece> found;
-  for (auto end = text.size(); end > 0; end = ways[end].begin)
-    found.push_back({text.substr(ways[end].begin, end - ways[end].begin), ways[end].id});
-  std::reverse(found.begin(), found.end());
-  return found;
+  return std::numeric_limits<float>::max();
+}
+
+void piece_encoder::by_characters(std::string_view text, std::vector<found_piece>& to) const {
+  while (!text.empty()) {
+    const auto defined = defined_.longest(text);
+    const auto character = text.substr(0, defined > 0 ? defined : character_bytes(text));
+    to.push_back({character, id_of(character)});
+    text.remove_prefix(character.size());
+  }
+}
+
+/// A word begins with a space.
+void piece_encoder::by_words(std::string_view text, std::vector<found_piece>& to) const {
+  while (!text.empty()) {
+    const auto end = text.find(visible_space, character_bytes(text));
+    const auto word = text.substr(0, end);
+    to.push_back({word, id_of(word)});
+    text.remove_prefix(word.size());
+  }
+}
+
+void piece_encoder::add_tokens(const std::vector<found_piece>& pieces,
+                               std::vector<std::int32_t>& to) const {
+  for (const auto& piece : pieces) {
+    const bool is_unknown = type_of(piece.id) == piece_type::unknown;
+    if (is_unknown && model_.byte_fallback)
+      for (const auto byte : piece.text)
+        to.push_back(bytes_[static_cast<unsigned char>(byte)]);
+    else if (!is_unknown || to.empty() || to.back() != piece.id)
+      to.push_back(piece.id); // one token stands for several unknown ones in a row
+  }
 }
 
 std::int32_t piece_encoder::id_of(std::string_view text) const {
   const auto found = ids_.find(text);
-  return found == ids_.end() ? model_.unknown : found->second;
-}
-
-void piece_encoder::take_apart(std::string_view piece,
-                               const std::unordered_map<std::string_view, std::size_t>& merged_at,
-                               std::vector<found_piece>& to) const {
-  std::vector<std::string_view> left{piece};
-  while (!left.empty()) {
-    const auto text = left.back();
-    left.pop_back();
-    const auto id = id_of(text);
-    const auto parts = merged_at.find(text);
-    if (type_of(id) != piece_type::unused || parts == merged_at.end()) {
-      to.push_back({text, id});
-      continue;
-    }
-    left.push_back(text.substr(parts->second));
-    left.push_back(text.substr(0, parts->second));
-  }
-}
-
-/// Merges the best pair of neighbours, as long as there is one that is a piece.
-std::vector<piece_encoder::found_piece> piece_encoder::by_bpe(std::string_view text) const {
-  std::vector<symbol> symbols;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto rest = text.substr(at);
-    const auto defined = defined_.longest(rest);
-    const auto size = defined > 0 ? defined : character_bytes(rest);
-    const auto number = symbols.size();
-    at += size;
-    symbols.push_back({number == 0 ? no_symbol : number - 1,
-                       at == text.size() ? no_symbol : number + 1, defined > 0,
-                       rest.substr(0, size)});
-  }
-  std::priority_queue<pair_of_symbols> pairs;
-  std::unordered_map<std::string_view, std::size_t> merged_at; // for unused pieces
-  const auto join = [&](const symbol& left, const symbol& right) {
-    return std::string_view{left.text.data(), left.text.size() + right.text.size()};
-  };
-  const auto consider = [&](std::size_t left, std::size_t right) {
-    if (left == no_symbol || right == no_symbol || symbols[left].is_fixed
-        || symbols[right].is_fixed)
-      return;
-    const auto joined = join(symbols[left], symbols[right]);
-    const auto found = ids_.find(joined);
-    if (found == ids_.end() || !is_text(type_of(found->second)))
-      return;
-    const auto& piece = model_.pieces[static_cast<std::size_t>(found->second)];
-    pairs.push({left, right, piece.score, joined.size()});
-    if (piece.type == piece_type::unused)
-      merged_at[joined] = symbols[left].text.size();
-  };
-  for (std::size_t i = 1; i < symbols.size(); ++i)
-    consider(i - 1, i);
-  while (!pairs.empty()) {
-    const auto best = pairs.top();
-    pairs.pop();
-    auto& left = symbols[best.left];
-    auto& right = symbols[best.right];
-    if (left.text.empty() || right.text.empty()
-        || left.text.size() + right.text.size() != best.size)
-      continue; // one of them has become a part of another
-    left.text = join(left, right);
-    left.after = right.after;
-    if (right.after != no_symbol)
-      symbols[right.after].before = best.left;
-    right.text = {};
-    consider(left.before, best.left);
-    consider(best.left, left.after);
-  }
-  std::vector<found_piece> found;
-  for (std::size_t i = symbols.empty() ? no_symbol : 0; i != no_symbol; i = symbols[i].after)
-    take_apart(symbols[i].text, merged_at, found);
-  return found;
+  const bool is_piece = found != ids_.end() && is_text_piece(type_of(found->second));
+  return is_piece ? found->second : model_.unknown; // what is written like a control token is text
 }
 
 } // namespace leat

@@ -2,6 +2,8 @@
 
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
+#include "runtime/base/utf8.hpp"
+#include "runtime/pipeline/tokenizer/rank_file.hpp"
 
 #include <wire/sentencepiece.pb.h>
 
@@ -19,6 +21,9 @@ namespace {
 
 using wire_model = wire::SentencePieceModel;
 
+constexpr std::array kinds_by_type{piece_model_kind::unigram, piece_model_kind::bpe,
+                                   piece_model_kind::words, piece_model_kind::characters};
+
 class model_reader {
 public:
   model_reader(const wire_model& from, const std::string& file) : from_(from), file_(file) {}
@@ -27,9 +32,10 @@ public:
     const auto& trainer = from_.trainer_spec();
     const auto& rules = from_.normalizer_spec();
     const auto type = trainer.has_model_type() ? trainer.model_type() : 1;
-    if (type != 1 && type != 2)
-      refuse("a model of the type " + std::to_string(type), "unigram (1) or BPE (2)");
-    piece_model x{.is_bpe = type == 2,
+    if (type < 1 || type > static_cast<int>(kinds_by_type.size()))
+      refuse("a model of the type " + std::to_string(type),
+             "unigram (1), BPE (2), words (3) or characters (4)");
+    piece_model x{.kind = kinds_by_type[static_cast<std::size_t>(type - 1)],
                   .byte_fallback = trainer.byte_fallback(),
                   .space_is_suffix = trainer.treat_whitespace_as_suffix(),
                   .add_dummy_prefix = !rules.has_add_dummy_prefix() || rules.add_dummy_prefix(),
@@ -113,9 +119,12 @@ private:
 } // namespace
 
 piece_model parse_piece_model(const std::string& bytes, const std::string& file) {
+  constexpr auto model_stage = "sentencepiece@1";
+  if (begins_as_ranks(bytes))
+    refuse_ranks_without_encoding(model_stage, file);
   wire_model from;
   if (!from.ParseFromString(bytes))
-    throw_file_error(errc::invalid_argument, "sentencepiece@1", file,
+    throw_file_error(errc::invalid_argument, model_stage, file,
                      "a file that is no model, or a part of one",
                      "a model file that SentencePiece wrote (NAME.model)");
   return model_reader{from, file}.read();
@@ -131,6 +140,21 @@ std::optional<std::uint8_t> byte_of_piece(std::string_view text) {
   std::uint8_t byte = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
   return byte;
+}
+
+std::size_t character_bytes(std::string_view text) {
+  constexpr std::array<std::size_t, 16> sizes{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4};
+  return std::min(text.size(), sizes[static_cast<unsigned char>(text.front()) >> 4]);
+}
+
+bool has_whole_characters(std::string_view text) {
+  while (!text.empty()) {
+    const auto size = utf8_length(text);
+    if (size == 0)
+      return false;
+    text.remove_prefix(size);
+  }
+  return true;
 }
 
 } // namespace leat

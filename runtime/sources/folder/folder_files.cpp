@@ -6,6 +6,7 @@
 #include "runtime/storage/file_kind.hpp"
 #include "runtime/storage/hidden_entry.hpp"
 #include "runtime/storage/remote/store_of.hpp"
+#include "runtime/storage/remote/web_address.hpp"
 
 #include <leat/sources.hpp>
 
@@ -44,7 +45,8 @@ public:
         add_hidden_class(x);
       else if (const auto is = stat(x.name, x).is; is == object_kind::folder)
         found.push_back({.name = std::move(x.name)});
-      else if (is == object_kind::plain && !x.name.ends_with(".leat-index"))
+      else if (is == object_kind::plain && !x.name.ends_with(".leat-index")
+               && !x.name.ends_with(".leat-manifest"))
         pass_over(passed_over_reason::outside, x.name);
     });
     std::sort(found.begin(), found.end(),
@@ -138,7 +140,7 @@ private:
 
 [[noreturn]] void refuse_folder(const std::string& directory, const error& x) {
   if (auto kind = kind_of_path(directory); kind && !fs::is_directory(directory))
-    throw_file_error(errc::invalid_argument, "image_folder", directory,
+    throw_file_error(errc::invalid_argument, "image_folder", without_secrets(directory),
                      kind.what + ", which is not a folder", std::move(kind.instead));
   auto details = x.details();
   details.stage = "image_folder";
@@ -195,13 +197,18 @@ std::shared_ptr<const folder_files> list_folder(const std::string& directory,
   return x;
 }
 
-std::vector<std::string> class_names(const std::string& directory) try {
+std::vector<std::string> class_names(const std::string& directory, const store_set& in) try {
   std::vector<std::string> names;
-  for (auto& x : listing{folder_name(directory), store_of(directory)}.classes())
+  for (auto& x : listing{folder_name(directory), in.of(directory)}.classes())
     names.push_back(std::move(x.name));
   return names;
 } catch (const error& x) {
   refuse_folder(directory, x);
+}
+
+std::vector<std::string> class_names(const std::string& directory, const remote_options& remote) {
+  const auto chosen = chosen_stores(remote);
+  return class_names(directory, chosen ? *chosen : *process_stores());
 }
 
 hash128 digest_of(const folder_files& x) {
@@ -212,6 +219,10 @@ hash128 digest_of(const folder_files& x) {
   }
   if (x.hidden_classes > 0)
     hash.add(x.hidden_classes);
+  std::size_t label = 0; // if there were no empty classes
+  for (std::size_t i = 0; i < x.classes.size(); ++i)
+    if (x.classes[i].images > 0 && i != label++)
+      hash.add(std::uint64_t{i});
   return hash.digest128();
 }
 

@@ -2,6 +2,7 @@
 
 #include "runtime/storage/local_store.hpp"
 #include "runtime/storage/passed_over.hpp"
+#include "runtime/storage/remote/store_of.hpp"
 
 #include <leat/hash128.hpp>
 
@@ -65,8 +66,12 @@ std::shared_ptr<const folder_files> list_folder(const std::string& directory);
 std::shared_ptr<const folder_files> list_folder(const std::string& directory,
                                                 const object_store& store);
 
-/// The digest of the images' paths and sizes, and, where there are any, of the number of hidden
-/// folders that older versions took for classes: their snapshots have other labels.
+/// See the public function.
+std::vector<std::string> class_names(const std::string& directory, const store_set& in);
+
+/// The digest of the images' paths and sizes; where there are any, of the number of hidden folders
+/// that older versions took for classes: their snapshots have other labels; and of the labels that
+/// are other ones because of classes without an image, which buckets do not have.
 hash128 digest_of(const folder_files& x);
 
 } // namespace leat

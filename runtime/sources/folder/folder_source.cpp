@@ -4,6 +4,7 @@
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/sample/source_access.hpp"
 #include "runtime/sources/folder/folder_index.hpp"
+#include "runtime/storage/remote/web_address.hpp"
 
 #include <leat/sources.hpp>
 
@@ -77,9 +78,14 @@ std::shared_ptr<const stored_source> open_folder_source(std::shared_ptr<const fo
 
 pipeline image_folder(std::string directory, folder_options options) {
   directory = folder_name(std::move(directory));
-  return source_pipeline("image_folder",
-                         {{"directory", directory}, {"index_dir", options.index_dir}},
-                         [=] { return open_folder_source(list_folder(directory), options); });
+  const auto remote = std::exchange(options.remote, {});
+  check_is_path(options.index_dir, "image_folder");
+  return source_pipeline(
+      "image_folder", {{"directory", directory}, {"index_dir", options.index_dir}},
+      [=](const store_set& in) {
+        return open_folder_source(list_folder(directory, in.of(directory)), options);
+      },
+      remote);
 }
 
 operator_type image_folder_operator() {
@@ -95,7 +101,8 @@ operator_type image_folder_operator() {
           .traits = {.is_expensive = true},
           .graph = {.note = [](const operator_node& x) -> std::string {
             return counted(x.data->get()->size(), "record") + " in "
-                   + std::to_string(class_names(x.get<std::string>("directory")).size())
+                   + std::to_string(
+                       class_names(x.get<std::string>("directory"), x.names_in()).size())
                    + " classes";
           }}};
 }

@@ -1,7 +1,9 @@
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/sources/journal/journal.hpp"
+#include "runtime/sources/live/once_origin.hpp"
 #include "runtime/sources/live/reading_feed.hpp"
+#include "runtime/storage/remote/web_address.hpp"
 
 #include <filesystem>
 #include <map>
@@ -43,6 +45,11 @@ std::shared_ptr<live_source> with_journal(std::shared_ptr<once_input> input,
   return std::make_shared<reading_feed>(std::move(input), std::move(records));
 }
 
+std::filesystem::path folder_of(const std::filesystem::path& directory, const std::string& name,
+                                std::uint64_t ordinal) {
+  return directory / (file_name_of(name) + '-' + std::to_string(ordinal));
+}
+
 /// Copies a tree and gives each of its once sources a journal; a source that occurs in it several
 /// times stays one source.
 class journal_adder {
@@ -56,23 +63,34 @@ public:
     auto made = *x;
     for (auto& input : made.inputs)
       input = copy(input);
-    if (made.feed)
-      made.feed = journaled(made.feed);
+    if (made.feed && made.op != "feed") { // whose own process has one
+      const auto ordinal = sources_++;
+      made.feed = journaled(made.feed, ordinal);
+      if (made.origin)
+        made.origin = journaled(*made.origin, ordinal);
+    }
     return copies_[x] = std::make_shared<const operator_node>(std::move(made));
   }
 
 private:
   /// Opens no journal yet.
-  std::shared_ptr<lazy_live> journaled(const std::shared_ptr<lazy_live>& plain) {
+  std::shared_ptr<lazy_live> journaled(const std::shared_ptr<lazy_live>& plain,
+                                       std::uint64_t ordinal) const {
     return std::make_shared<lazy_live>(
-        [plain, directory = directory_, options = options_, ordinal = sources_++] {
+        [plain, directory = directory_, options = options_, ordinal] {
           const auto feed = std::dynamic_pointer_cast<reading_feed>(plain->get());
           if (!feed || feed->has_journal())
             refuse(feed ? "a source that has a journal already" : "a source that can be read again",
                    "one journal per source, and only for sources that exist once");
-          const auto folder = file_name_of(feed->name()) + '-' + std::to_string(ordinal);
-          return with_journal(feed->input(), directory / folder, options);
+          return with_journal(feed->input(), folder_of(directory, feed->name(), ordinal), options);
         });
+  }
+  std::shared_ptr<const once_origin> journaled(const once_origin& x, std::uint64_t ordinal) const {
+    return std::make_shared<const once_origin>(
+        once_origin{.input = x.input,
+                    .journal = folder_of(directory_, x.input->name(), ordinal),
+                    .options = options_,
+                    .journals = x.journals + 1});
   }
 
   const std::filesystem::path directory_;
@@ -88,6 +106,7 @@ pipeline pipeline::journal(std::string directory, journal_options options) const
   if (directory.empty() || options.file_bytes == 0)
     refuse(directory.empty() ? "no directory" : "files of 0 bytes",
            "a directory, and file_bytes of at least 1");
+  check_is_path(directory, "journal");
   return pipeline{journal_adder{std::move(directory), options}.copy(root_)};
 }
 

@@ -42,8 +42,7 @@ file_descriptor lock_directory(const fs::path& directory) {
   if (!lock)
     throw_errno("journal", path, "a lock file that can be opened, and is no symbolic link");
   if (uninterrupted([&] { return ::flock(lock.get(), LOCK_EX | LOCK_NB); }) != 0)
-    throw_file_error(errc::io, "journal", directory.string(), "a journal that is in use",
-                     "one that no other process or loader uses: wait until that one has ended");
+    throw journal_in_use{directory.string()};
   return lock;
 }
 
@@ -60,6 +59,14 @@ std::uint64_t number_of(const fs::path& file) {
 }
 
 } // namespace
+
+journal_in_use::journal_in_use(const std::string& directory)
+    : error(errc::io,
+            {.stage = "journal",
+             .file = directory,
+             .got = "a journal that is in use",
+             .needed = "one that no other process or loader uses: wait until that one has ended"}) {
+}
 
 journal::journal(fs::path directory, const journal_format& options)
     : directory_(std::move(directory)), options_(options) {

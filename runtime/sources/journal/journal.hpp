@@ -5,6 +5,8 @@
 #include "runtime/sources/live/record_store.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 
+#include <leat/error.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -26,6 +28,12 @@ struct journal_format {
   bool sync = false;
 };
 
+/// The `errc::io` of a journal that somebody else uses now.
+class journal_in_use : public error {
+public:
+  explicit journal_in_use(const std::string& directory);
+};
+
 /// Records in files, so that they outlive the process: a directory with one file for each run of
 /// records, named by the number of its first record, and a lock.
 ///
@@ -40,9 +48,9 @@ struct journal_format {
 /// - a release in progress: files are removed from the first one on.
 class journal : public record_store {
 public:
-  /// Opens or makes it, and continues where it ends. Throws `errc::io` (also if another process, or
-  /// another source of this one, uses it), `errc::mismatch` (its records have the other format),
-  /// `errc::torn_file`.
+  /// Opens or makes it, and continues where it ends. Throws `errc::io` (`journal_in_use` if another
+  /// process, or another source of this one, uses it), `errc::mismatch` (its records have the other
+  /// format), `errc::torn_file`.
   journal(std::filesystem::path directory, const journal_format& options);
 
   std::uint64_t first() const override;

@@ -148,8 +148,7 @@ bool line_source::read_with_others(const stream_record& record, std::span<std::b
   auto* blocks = source_access::blocks_of(into);
   const auto file = file_number(record.unit, ranges_);
   return blocks && bytes.size() <= record_blocks::largest_record && opener_.seekable(file)
-         && blocks->read(opener_.files(), file, record.offset, bytes, is_near_,
-                         sample_access::stop_of(into));
+         && blocks->read(opener_.files(), file, record.offset, bytes, sample_access::stop_of(into));
 }
 
 payload_ptr line_source::read_content(const stream_record& record,

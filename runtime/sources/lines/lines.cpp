@@ -22,9 +22,14 @@ pipeline lines_pipeline(const std::string& op, std::vector<std::string> patterns
                                   {"seed", options.seed}};
   if (!types.empty())
     stated.push_back({"types", std::move(types)});
-  return stream_pipeline(op, std::move(stated), [=, ranges = options.ranges] {
-    return std::make_shared<const line_source>(op, patterns, ranges, format);
-  });
+  return stream_pipeline(
+      op, std::move(stated),
+      [=, ranges = options.ranges](const store_set& in) {
+        return std::make_shared<const line_source>(
+            op, find_files(patterns, op, file_kinds::with_pipes, in), ranges, format,
+            read_pattern::sequential);
+      },
+      options.remote);
 }
 
 std::string more_ranges(const operator_node& source) {
@@ -48,17 +53,17 @@ std::vector<operator_option> json_line_options() {
 }
 
 pipeline make_lines(const operator_node& call, const std::vector<pipeline>&) {
-  const auto [order, seed] = stream_options_of(call);
+  const auto how = stream_options_of(call);
   return lines(call.get<std::vector<std::string>>("patterns"),
-               {.ranges = call.get<std::uint64_t>("ranges"), .order = order, .seed = seed});
+               {.ranges = call.get<std::uint64_t>("ranges"), .order = how.order, .seed = how.seed});
 }
 
 pipeline make_json_lines(const operator_node& call, const std::vector<pipeline>&) {
-  const auto [order, seed] = stream_options_of(call);
+  const auto how = stream_options_of(call);
   return json_lines(call.get<std::vector<std::string>>("patterns"),
                     {.ranges = call.get<std::uint64_t>("ranges"),
-                     .order = order,
-                     .seed = seed,
+                     .order = how.order,
+                     .seed = how.seed,
                      .types = json_types_in(call.get<std::vector<std::string>>("types"))});
 }
 

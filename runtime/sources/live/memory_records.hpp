@@ -3,9 +3,11 @@
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/sources/live/record_store.hpp"
 
+#include <cstddef>
 #include <deque>
 #include <memory>
-#include <string>
+#include <string_view>
+#include <vector>
 
 namespace leat {
 
@@ -18,20 +20,37 @@ public:
   void end_line() override;
   void append(std::string_view content) override;
   std::span<const std::byte> read(std::uint64_t number, sample& into) const override;
+  shared_content share(std::uint64_t number) const override;
   void release_below(std::uint64_t number) override;
   bool is_journal() const noexcept override { return false; }
 
 private:
-  /// Shared with readers, so that they copy a record without holding the lock.
-  std::shared_ptr<const std::string> find(std::uint64_t number) const;
-  void add_text(std::string_view text);
+  /// Shared with readers, which need no lock meanwhile, and with the others of its block, all of
+  /// which came one after the other.
+  struct record {
+    std::shared_ptr<const void> block = {};
+    std::string_view content = {};
+  };
 
-  /// The last line, as far as it has come. Only the thread that adds uses it.
-  std::string half_line_;
+  record find(std::uint64_t number) const;
+  void add(std::vector<record>& all);
+  void make_room();
+  void add_lines(std::size_t bytes);
+
+  /// Where bytes of lines are read: they stay there.
+  struct text_block {
+    std::shared_ptr<char[]> bytes = {};
+    std::size_t size = 0;
+    /// So many bytes have come; the last line, as far as it has come, begins here.
+    std::size_t end = 0;
+    std::size_t line = 0;
+  };
+  /// Only for the thread that adds.
+  text_block block_;
 
   mutable mutex mutex_;
   std::uint64_t first_ LEAT_GUARDED_BY(mutex_) = 0;
-  std::deque<std::shared_ptr<const std::string>> records_ LEAT_GUARDED_BY(mutex_);
+  std::deque<record> records_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

@@ -2,35 +2,40 @@
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/pipeline_registry.hpp"
 #include "runtime/sources/live/memory_records.hpp"
-#include "runtime/sources/live/once_input.hpp"
+#include "runtime/sources/live/once_origin.hpp"
 #include "runtime/sources/live/reading_feed.hpp"
 
 #include <leat/once.hpp>
 
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace leat {
 
 namespace {
 
-std::shared_ptr<live_source> without_journal(std::shared_ptr<once_input> input) {
-  return std::make_shared<reading_feed>(std::move(input), std::make_unique<memory_records>());
+pipeline without_journal(std::string op, std::vector<node_option> options,
+                         const std::shared_ptr<once_input>& input) {
+  return feed_pipeline(
+      std::move(op), std::move(options),
+      [input] { return std::make_shared<reading_feed>(input, std::make_unique<memory_records>()); },
+      std::make_shared<const once_origin>(once_origin{.input = input}));
 }
 
 } // namespace
 
 pipeline standard_input() {
-  return feed_pipeline("standard_input", {},
-                       [] { return without_journal(standard_input_lines()); });
+  return without_journal("standard_input", {}, standard_input_lines());
 }
 
 pipeline once(std::string name, std::function<bool(sample&)> next) {
   if (name.empty() || !next)
     refuse_argument("once source \"" + name + '"', name.empty() ? "no name" : "no function",
                     "a name (\"queue@1\") and a function");
-  auto input = function_samples(name.substr(0, name.rfind('@')), std::move(next));
-  return feed_pipeline("once", {{"name", std::move(name)}},
-                       [input = std::move(input)] { return without_journal(input); });
+  const auto input = function_samples(name.substr(0, name.rfind('@')), std::move(next));
+  return without_journal("once", {{"name", std::move(name)}}, input);
 }
 
 operator_type standard_input_operator() {

@@ -30,6 +30,10 @@ public:
   /// whole record. Once it has thrown `leat::error`, it is not called again.
   virtual result take(record_store& into) = 0;
 
+  /// The records had ended before this process began, and some of them are to be acknowledged:
+  /// makes their origin ready for that. Blocks up to the origin's end. Called in place of `take`.
+  virtual void reopen(const record_store& ended) { (void)ended; }
+
   /// Makes a take that blocks, and all later ones, return, if that is possible. Any thread.
   virtual void interrupt() = 0;
 };

@@ -97,10 +97,8 @@ void reading_feed::release_below(std::uint64_t number, std::uint64_t lane, std::
   std::uint64_t lowest = 0;
   {
     mutex_lock lock{mutex_};
-    if (released_.size() != lanes) // those of another job
-      released_.assign(lanes, 0);
-    released_[lane] = std::max(released_[lane], number);
-    lowest = std::min(*std::min_element(released_.begin(), released_.end()), next_);
+    released_.release_below(number, lane, lanes);
+    lowest = std::min(released_.lowest(), next_);
     if (lowest <= first_)
       return;
     first_ = lowest;
@@ -110,8 +108,7 @@ void reading_feed::release_below(std::uint64_t number, std::uint64_t lane, std::
 
 void reading_feed::hold_from(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) {
   mutex_lock lock{mutex_};
-  if (released_.size() == lanes) // otherwise another job's, which has released nothing for this one
-    released_[lane] = std::min(released_[lane], number);
+  released_.hold_from(number, lane, lanes);
 }
 
 void reading_feed::check_holds(std::uint64_t lowest, std::uint64_t behind) const {

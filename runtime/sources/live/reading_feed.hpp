@@ -6,12 +6,12 @@
 #include "runtime/sources/live/change_listeners.hpp"
 #include "runtime/sources/live/once_input.hpp"
 #include "runtime/sources/live/read_ahead.hpp"
+#include "runtime/sources/live/released_lanes.hpp"
 
 #include <exception>
 #include <memory>
 #include <optional>
 #include <thread>
-#include <vector>
 
 namespace leat {
 
@@ -68,8 +68,7 @@ private:
   std::unique_ptr<helper> helper_ = std::make_unique<helper>();
   /// Records below it are released; those from `next_` on are still to come.
   std::uint64_t first_ LEAT_GUARDED_BY(mutex_);
-  /// For each lane, the number below which it has released all records.
-  std::vector<std::uint64_t> released_ LEAT_GUARDED_BY(mutex_);
+  released_lanes released_ LEAT_GUARDED_BY(mutex_);
   std::uint64_t next_ LEAT_GUARDED_BY(mutex_);
   read_ahead ahead_ LEAT_GUARDED_BY(mutex_);
   struct reading {

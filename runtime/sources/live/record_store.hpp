@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,6 +46,17 @@ public:
   /// Reads the content of a record into the sample's scratch buffer. Throws `errc::not_found`
   /// (released, or not come yet), `errc::io`, `errc::torn_file`.
   virtual std::span<const std::byte> read(std::uint64_t number, sample& into) const = 0;
+
+  struct shared_content {
+    /// Null if the record is not in memory.
+    std::shared_ptr<const void> owner = {};
+    std::string_view bytes = {};
+  };
+  /// The content of a record where it lies, if that is in memory. Throws as `read`.
+  virtual shared_content share(std::uint64_t number) const {
+    (void)number;
+    return {};
+  }
 
   /// Forgets records below `number`, at most next(), as far as that is cheap.
   virtual void release_below(std::uint64_t number) = 0;

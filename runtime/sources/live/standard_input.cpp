@@ -1,4 +1,5 @@
 #include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/uninterrupted.hpp"
 #include "runtime/sources/live/once_input.hpp"
 #include "runtime/sources/live/sole_right.hpp"
 #include "runtime/storage/file_descriptor.hpp"
@@ -16,6 +17,10 @@ namespace leat {
 
 namespace {
 
+/// A signal for a whole pipeline ends whoever writes to it, and then this process, too: that is no
+/// end of the input, which a journal would remember.
+constexpr int end_pause_ms = 300;
+
 class line_reader : public record_reader {
 public:
   explicit line_reader(std::atomic<bool>& taken) : right_(taken, "standard_input") {
@@ -32,6 +37,8 @@ public:
       const auto bytes = into.take(STDIN_FILENO);
       if (bytes && *bytes > 0)
         return {state::going_on, *bytes};
+      if (bytes && into.is_journal() && is_interrupted_soon())
+        break;
       if (bytes) {
         into.end_line();
         return {state::ended};
@@ -52,6 +59,10 @@ private:
       if (errno != EINTR)
         throw_errno("standard_input", "", "an input that can be waited for");
     return all[1].revents == 0;
+  }
+  bool is_interrupted_soon() const {
+    pollfd one{interruption_.get(), POLLIN, 0};
+    return uninterrupted([&] { return ::poll(&one, 1, end_pause_ms); }) > 0;
   }
 
   sole_right right_;

@@ -4,12 +4,15 @@
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/base/threads/patience.hpp"
 #include "runtime/base/xxh3.hpp"
+#include "runtime/sources/tar/far_indexes.hpp"
 #include "runtime/sources/tar/tar_member_name.hpp"
+#include "runtime/storage/byte_window.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/local_store.hpp"
 #include "runtime/storage/read_now.hpp"
 #include "runtime/storage/remote/far_stream.hpp"
 #include "runtime/storage/remote/store_of.hpp"
+#include "runtime/storage/whole_file.hpp"
 
 #include <leat/notice.hpp>
 
@@ -36,6 +39,9 @@ constexpr std::size_t descriptors_a_thread = 8;
 
 static_assert(sizeof(tar_field) == 16 && std::is_trivially_copyable_v<tar_field>);
 static_assert(sizeof(tar_header_mark) == 8 && std::is_trivially_copyable_v<tar_header_mark>);
+
+/// What is read to find a header, where content is read to its place.
+constexpr std::size_t header_block_bytes = 8192;
 
 /// Indexes by other rules of what is a record have other subjects.
 constexpr std::string_view tar_rules = "tar shard";
@@ -114,6 +120,16 @@ bool tar_index::within_bounds() const noexcept {
 }
 
 std::vector<std::byte> tar_index::with_places(const surveyed_places& of_fields) const {
+  auto to = begun();
+  indexed_places::write(to, of_fields);
+  return std::move(to).finish();
+}
+
+std::vector<std::byte> tar_index::without_places() const {
+  return begun().finish();
+}
+
+index_writer tar_index::begun() const {
   index_writer to{subject_of(shard_)};
   to.hold("fields", std::as_bytes(fields_));
   to.hold("headers", std::as_bytes(headers_));
@@ -124,8 +140,7 @@ std::vector<std::byte> tar_index::with_places(const surveyed_places& of_fields) 
   to.hold("tear", tear_);
   if (!apart_.empty())
     to.hold("apart", apart_);
-  indexed_places::write(to, of_fields);
-  return std::move(to).finish();
+  return to;
 }
 
 /// Collects records member by member.
@@ -133,11 +148,13 @@ class tar_index_builder {
 public:
   explicit tar_index_builder(std::string file) : file_(std::move(file)) {}
 
-  /// The member that the reader has just given.
-  void add(const tar_member& x, tar_reader& from) {
+  /// The member that the reader has just given. False if it is no field of a record.
+  bool add(const tar_member& x, tar_reader& from) {
     auto name = field_of(x);
-    if (!name)
-      return count_passed_over(x, others_);
+    if (!name) {
+      count_passed_over(x, others_);
+      return false;
+    }
     const auto number = intern(std::move(name->field));
     if (!continues(name->key, number)) {
       note_return(name->key, number);
@@ -146,6 +163,7 @@ public:
     fields_.push_back({.block = x.offset / tar_reader::block_size, .name = number, .size = x.size});
     headers_.push_back(from.header_mark());
     check(x.offset / tar_reader::block_size < std::uint64_t{1} << 40, "members above 512 TiB");
+    return true;
   }
 
   void add_rest(std::uint64_t begin, std::uint64_t shard_bytes) {
@@ -259,12 +277,13 @@ private:
 };
 
 std::vector<std::byte> build_tar_index(tar_reader members, const object_version& shard,
-                                       bool allow_torn) {
+                                       bool allow_torn, const on_tar_field& found) {
   tar_index_builder builder{members.file()};
   std::string tear;
   try {
     while (auto member = members.next()) {
-      builder.add(*member, members);
+      if (builder.add(*member, members) && found)
+        found(*member);
       check_patience();
     }
     if (const auto rest = members.rest())
@@ -283,13 +302,17 @@ std::vector<std::byte> build_tar_index(tar_reader members, const object_version&
 
 namespace {
 
+bool may_use(const tar_index& x, bool allow_torn) noexcept {
+  return x.tear().empty() || allow_torn;
+}
+
 /// The places may be known only in the cache, if someone else made the index beside the data.
 std::optional<tar_index> load_best(const std::vector<std::string>& paths,
                                    const object_version& shard, bool allow_torn) {
   std::optional<tar_index> best;
   for (const auto& path : paths) {
     auto x = tar_index::load(path, shard);
-    if (!x || !(x->tear().empty() || allow_torn))
+    if (!x || !may_use(*x, allow_torn))
       continue;
     if (x->places().are_complete())
       return x;
@@ -297,6 +320,28 @@ std::optional<tar_index> load_best(const std::vector<std::string>& paths,
       best = std::move(x);
   }
   return best;
+}
+
+/// Where nobody has one.
+std::vector<std::byte> new_index(const object_store& store, stored_objects& objects,
+                                 std::size_t number, const object_version& version,
+                                 bool allow_torn) {
+  rising_reads rising{objects, number, version.size};
+  auto read = [&](std::uint64_t offset, std::span<std::byte> into) {
+    return store.is_near() ? read_most(objects, number, offset, into) : rising.read(offset, into);
+  };
+  return build_tar_index(tar_reader{objects.name(number), version.size, read}, version, allow_torn);
+}
+
+/// Held, where no place of this machine takes it.
+tar_index kept_index(std::vector<std::byte> bytes, const std::vector<std::string>& paths,
+                     const object_version& version) {
+  if (store_index(paths, bytes))
+    for (const auto& path : paths)
+      if (auto x = tar_index::load(path, version))
+        return *x;
+  auto held = std::make_shared<std::vector<std::byte>>(std::move(bytes));
+  return tar_index::adopt({{held, held->data()}, held->size()}, version).value();
 }
 
 } // namespace
@@ -307,24 +352,69 @@ tar_index open_tar_index(const std::string& shard, const tar_options& options) {
 }
 
 tar_index open_tar_index(const object_store& store, stored_objects& objects, std::size_t number,
-                         const tar_options& options) {
+                         const tar_options& options, const far_indexes* far) {
+  const far_indexes beside{store};
+  if (auto found = find_tar_index(objects, number, options, far ? *far : beside))
+    return *std::move(found);
+  const auto version = objects.stat(number);
+  return kept_index(new_index(store, objects, number, version, options.allow_torn),
+                    index_paths(objects.name(number), options.index_dir), version);
+}
+
+std::optional<tar_index> find_tar_index(stored_objects& objects, std::size_t number,
+                                        const tar_options& options, const far_indexes& far) {
   const auto shard = objects.name(number);
   const auto version = objects.stat(number);
   const auto paths = index_paths(shard, options.index_dir);
   if (auto x = load_best(paths, version, options.allow_torn))
-    return *std::move(x);
-  rising_reads rising{objects, number, version.size};
-  auto read = [&](std::uint64_t offset, std::span<std::byte> into) {
-    return store.is_near() ? read_most(objects, number, offset, into) : rising.read(offset, into);
+    return x;
+  if (auto x = far.in_manifest(shard, version); x && may_use(*x, options.allow_torn))
+    return x;
+  if (auto bytes = far.fetch(shard, version)) {
+    auto x = kept_index(*std::move(bytes), paths, version);
+    if (may_use(x, options.allow_torn))
+      return x;
+  }
+  return {};
+}
+
+tar_index visited_tar_index(stored_objects& objects, std::size_t number, bool allow_torn,
+                            const tar_field_visitor& visit) {
+  const auto version = objects.stat(number);
+  const auto name = objects.name(number);
+  byte_window window{name, std::make_unique<far_stream>(objects, number, 0, version.size),
+                     header_block_bytes, std::make_shared<shared_bytes_pool>(1),
+                     window_reads::straight};
+  const auto read_headers = [&](std::uint64_t offset, std::span<std::byte> into) {
+    window.forget_before(offset);
+    const auto held = window.from(offset, into.size());
+    const auto n = std::min(held.size(), into.size());
+    std::copy_n(held.begin(), n, into.begin());
+    return n;
   };
-  auto bytes = build_tar_index(tar_reader{shard, version.size, read}, version, options.allow_torn);
-  if (store_index(paths, bytes))
-    for (const auto& path : paths)
-      if (auto x = tar_index::load(path, version))
-        return *x;
-  // No place is writable: it lives in memory.
+  const byte_reader read = [&](std::uint64_t offset, std::span<std::byte> into) {
+    window.read_into(into, offset);
+    return into.size();
+  };
+  auto bytes = build_tar_index(tar_reader{name, version.size, read_headers}, version, allow_torn,
+                               [&](const tar_member& x) { visit(x.offset, x.size, read); });
   auto held = std::make_shared<std::vector<std::byte>>(std::move(bytes));
   return tar_index::adopt({{held, held->data()}, held->size()}, version).value();
+}
+
+std::vector<std::byte> whole_tar_index(const std::string& shard, const tar_index& index,
+                                       const tar_options& options) {
+  constexpr std::size_t most = std::size_t{1} << 32;
+  if (index.has_rows())
+    for (const auto& path : index_paths(shard, options.index_dir)) {
+      const auto found = tar_index::load(path, index.shard());
+      if (!found || !found->has_rows() || found->size() != index.size())
+        continue;
+      const auto bytes = read_whole_file(path, most, "index");
+      const auto all = std::as_bytes(std::span{bytes});
+      return {all.begin(), all.end()};
+    }
+  return index.without_places();
 }
 
 std::size_t opening_threads(std::size_t shards, std::size_t cores, std::uint64_t descriptors) {
@@ -342,7 +432,11 @@ std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
 
 std::vector<tar_index> open_tar_indexes(const object_store& store, stored_objects& objects,
                                         const std::vector<std::string>& shards,
-                                        const tar_options& options) {
+                                        const tar_options& options, const store_set& in) {
+  const far_indexes far{store, options.index_dir, in, shards};
+  for (std::size_t i = 0; i < shards.size(); ++i)
+    if (const auto version = far.version_of(objects.name(i)))
+      objects.expect_version(i, *version);
   std::vector<std::optional<tar_index>> found(shards.size());
   std::vector<std::exception_ptr> failed(shards.size());
   std::atomic<std::size_t> next = 0;
@@ -354,8 +448,9 @@ std::vector<tar_index> open_tar_indexes(const object_store& store, stored_object
       try {
         check_patience();
         // Files are opened for this alone: a job that reads few shards holds few of them.
-        found[i] = store.is_near() ? open_tar_index(store, *store.open({shards[i]}), 0, options)
-                                   : open_tar_index(store, objects, i, options);
+        found[i] = store.is_near()
+                       ? open_tar_index(store, *store.open({shards[i]}), 0, options, &far)
+                       : open_tar_index(store, objects, i, options, &far);
         mutex_lock lock{telling};
         report({"shards opened", ++done, shards.size()});
       } catch (...) { // also from the function that hears of progress
@@ -372,6 +467,7 @@ std::vector<tar_index> open_tar_indexes(const object_store& store, stored_object
       std::rethrow_exception(failed[i]);
     result.push_back(std::move(*found[i]));
   }
+  far.tell_unfit();
   return result;
 }
 

@@ -5,11 +5,13 @@
 #include "runtime/sources/tar/tar_reader.hpp"
 #include "runtime/storage/object_store.hpp"
 #include "runtime/storage/passed_over.hpp"
+#include "runtime/storage/remote/store_of.hpp"
 
 #include <leat/sources.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +19,8 @@
 #include <vector>
 
 namespace leat {
+
+class far_indexes;
 
 /// One field of a record, as the index file stores it.
 struct tar_field {
@@ -79,6 +83,8 @@ public:
 
   /// The bytes of this index with these places: one entry of each kind for each of all_fields().
   std::vector<std::byte> with_places(const surveyed_places& of_fields) const;
+  /// The bytes of this index without any.
+  std::vector<std::byte> without_places() const;
 
   /// The version of the shard that the index belongs to.
   const object_version& shard() const noexcept { return shard_; }
@@ -100,6 +106,7 @@ private:
   static std::optional<tar_index> from(std::optional<index_sections> found,
                                        const object_version& shard);
   bool within_bounds() const noexcept;
+  index_writer begun() const;
 
   std::optional<index_sections> sections_;
   object_version shard_;
@@ -118,29 +125,52 @@ private:
   indexed_places places_;
 };
 
+/// What somebody does with the content of records while a shard is walked: `read` gives it from
+/// `offset` on, each byte once.
+using tar_field_visitor =
+    std::function<void(std::uint64_t offset, std::uint64_t size, const byte_reader& read)>;
+/// Called for each field of a record, in stored order.
+using on_tar_field = std::function<void(const tar_member&)>;
+
 /// Walks a shard's headers and makes its index. With `allow_torn`, the walk ends before the record
 /// that a tear cuts, or, where only the end mark is missing, with the last member; otherwise, and
 /// for members that are not supported, throws what `tar_reader::next` throws.
 std::vector<std::byte> build_tar_index(tar_reader members, const object_version& shard,
-                                       bool allow_torn);
+                                       bool allow_torn, const on_tar_field& found = {});
 
 /// A shard's index: a stored one, preferably one that knows all places, or a new one, stored if
 /// possible. Several processes may do this at once. An index of a torn shard is only used with
 /// `allow_torn`.
 tar_index open_tar_index(const std::string& shard, const tar_options& options);
-/// The same for an object of this store. A new one is made by reading a shard that is not on this
-/// machine from its beginning to its end: to ask for each header would take far longer.
+/// The same for an object of this store. Where this machine has no index, `far` is asked, if it is
+/// null for one beside the shard. A new one is made by reading a shard that is not on this machine
+/// from its beginning to its end: to ask for each header would take far longer.
 tar_index open_tar_index(const object_store& store, stored_objects& objects, std::size_t number,
-                         const tar_options& options);
+                         const tar_options& options, const far_indexes* far = nullptr);
+
+/// A stored index of an object, as open_tar_index finds it; nothing where it would make one.
+std::optional<tar_index> find_tar_index(stored_objects& objects, std::size_t number,
+                                        const tar_options& options, const far_indexes& far);
+/// A new index of an object that is not on this machine, and is read once, from its beginning to
+/// its end: `visit` is called for each field meanwhile; for a torn shard also for some that the
+/// index does not have, the last ones. It is not stored. Throws as build_tar_index.
+tar_index visited_tar_index(stored_objects& objects, std::size_t number, bool allow_torn,
+                            const tar_field_visitor& visit);
 
 /// Opens the indexes of many shards, in parallel on the machine's cores. Throws the error of the
 /// first shard in order that has one.
 std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
                                         const tar_options& options);
-/// The same for objects of this store, which are these shards.
+/// The same for objects of this store, which are these shards; their versions are those of a
+/// manifest, if `index_dir` names one that has them. `in`: where `index_dir` may lie.
 std::vector<tar_index> open_tar_indexes(const object_store& store, stored_objects& objects,
                                         const std::vector<std::string>& shards,
-                                        const tar_options& options);
+                                        const tar_options& options,
+                                        const store_set& in = *process_stores());
+
+/// All bytes of the index that open_tar_index found or made: with places, if this machine has them.
+std::vector<std::byte> whole_tar_index(const std::string& shard, const tar_index& index,
+                                       const tar_options& options);
 
 /// How many threads open indexes, at least 1, in a process that may have that many descriptors.
 std::size_t opening_threads(std::size_t shards, std::size_t cores, std::uint64_t descriptors);

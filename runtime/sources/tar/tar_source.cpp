@@ -1,10 +1,15 @@
 #include "runtime/sources/tar/tar_source.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/utf8.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/sample/source_access.hpp"
 #include "runtime/sources/records_in_files.hpp"
+#include "runtime/sources/tar/far_indexes.hpp"
 #include "runtime/sources/tar/tar_index.hpp"
+#include "runtime/storage/remote/store_of.hpp"
+#include "runtime/storage/remote/web_address.hpp"
 
 #include <leat/error.hpp>
 #include <leat/notice.hpp>
@@ -46,10 +51,10 @@ run first_run(const tar_index& index, std::span<const tar_field> fields) {
 
 class tar_source final : public stored_source, public passing_over {
 public:
-  tar_source(file_set files, const tar_options& options)
+  tar_source(file_set files, const tar_options& options, const store_set& in)
       : stored_source(files.store->open(files.paths)), index_dir_(options.index_dir),
         in_shards_(std::move(files.names)),
-        indexes_(open_tar_indexes(*files.store, objects(), files.paths, options)),
+        indexes_(open_tar_indexes(*files.store, objects(), files.paths, options, in)),
         others_(std::move(files.others)) {
     for (std::size_t i = 0; i < indexes_.size(); ++i) {
       const auto& x = indexes_[i];
@@ -114,6 +119,7 @@ public:
       x.bytes += indexes_[i].shard().size;
     }
     x.digest = hash.digest128();
+    x.versions = versions_of(objects(), indexes_.size());
     return x;
   }
 
@@ -128,20 +134,28 @@ private:
   }
 
   [[noreturn]] void has_changed(std::size_t shard, std::uint64_t index, const tar_field& x) const {
-    const bool is_forgotten = remove_indexes(index_paths(objects().name(shard), index_dir_));
-    throw error(errc::torn_file,
-                {.stage = "tar",
-                 .sample = std::string{indexes_[shard].key(index)},
-                 .file = objects().name(shard),
-                 .offset = x.offset() - tar_reader::block_size,
-                 .got =
-                     "another header than when the shard was indexed: the shard was changed, and "
-                     "has the size and the time of before",
-                 .needed = is_forgotten
-                               ? "the shard as it was; or start the job anew: its index was "
-                                 "removed, so it will be indexed again"
-                               : "the shard as it was; or set its time (touch FILE), so that it is "
-                                 "indexed again, and start the job anew"});
+    const auto& name = objects().name(shard);
+    const bool is_far = !store_of(name).is_near();
+    const bool has_manifest = is_manifest_name(index_dir_);
+    const bool is_forgotten = remove_indexes(index_paths(name, index_dir_)) && !has_manifest;
+    throw error(
+        errc::torn_file,
+        {.stage = "tar",
+         .sample = std::string{indexes_[shard].key(index)},
+         .file = name,
+         .offset = x.offset() - tar_reader::block_size,
+         .got = is_far ? "another header than its index has: that was made of other bytes"
+                       : "another header than when the shard was indexed: the shard was changed, "
+                         "and has the size and the time of before",
+         .needed =
+             is_far ? "an index of its bytes: if one was put on a server, make it again (leat "
+                      "index --out); then start the job anew"
+             : has_manifest ? "the shard as it was; or set its time (touch FILE), and make "
+                              "the manifest again (leat index --out)"
+             : is_forgotten ? "the shard as it was; or start the job anew: its index was "
+                              "removed, so it will be indexed again"
+                            : "the shard as it was; or set its time (touch FILE), so that it is "
+                              "indexed again, and start the job anew"});
   }
 
   std::string index_dir_;
@@ -150,10 +164,20 @@ private:
   passed_over others_;
 };
 
+void check_index_dir(const std::string& name, const std::vector<std::string>& patterns) {
+  constexpr auto stage = "tar_shards";
+  check_index_place(name, stage);
+  if (!store_of(name).is_near() && are_of_this_machine(patterns))
+    throw_file_error(errc::invalid_argument, stage, as_utf8(without_secrets(name)), index_of_a_copy,
+                     "a directory or manifest of this machine: the index of a file is not that of "
+                     "its copy in a bucket");
+}
+
 } // namespace
 
-std::shared_ptr<const stored_source> open_tar_source(file_set files, const tar_options& options) {
-  return std::make_shared<const tar_source>(std::move(files), options);
+std::shared_ptr<const stored_source> open_tar_source(file_set files, const tar_options& options,
+                                                     const store_set& in) {
+  return std::make_shared<const tar_source>(std::move(files), options, in);
 }
 
 pipeline tar_shards(std::string pattern, tar_options options) {
@@ -161,12 +185,18 @@ pipeline tar_shards(std::string pattern, tar_options options) {
 }
 
 pipeline tar_shards(std::vector<std::string> patterns, tar_options options) {
+  const auto remote = std::exchange(options.remote, {});
+  check_index_dir(options.index_dir, patterns);
   return source_pipeline(
       "tar_shards",
       {{"patterns", patterns},
        {"index_dir", options.index_dir},
        {"allow_torn", options.allow_torn}},
-      [=] { return open_tar_source(find_files(patterns, "tar_shards"), options); });
+      [=](const store_set& in) {
+        return open_tar_source(find_files(patterns, "tar_shards", file_kinds::plain, in), options,
+                               in);
+      },
+      remote);
 }
 
 operator_type tar_shards_operator() {

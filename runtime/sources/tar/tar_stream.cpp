@@ -6,15 +6,22 @@
 namespace leat {
 
 pipeline tar_stream(std::string pattern, stream_options options) {
-  return tar_stream(std::vector{std::move(pattern)}, options);
+  return tar_stream(std::vector{std::move(pattern)}, std::move(options));
 }
 
+// As all sources take their options.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 pipeline tar_stream(std::vector<std::string> patterns, stream_options options) {
-  return stream_pipeline("tar_stream",
-                         {{"patterns", patterns},
-                          {"file_order", word_of(options.order, file_orders)},
-                          {"seed", options.seed}},
-                         [=] { return std::make_shared<const tar_stream_source>(patterns); });
+  return stream_pipeline(
+      "tar_stream",
+      {{"patterns", patterns},
+       {"file_order", word_of(options.order, file_orders)},
+       {"seed", options.seed}},
+      [=](const store_set& in) {
+        return std::make_shared<const tar_stream_source>(
+            find_files(patterns, "tar_stream", file_kinds::with_pipes, in));
+      },
+      options.remote);
 }
 
 operator_type tar_stream_operator() {

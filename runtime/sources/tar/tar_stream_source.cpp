@@ -1,6 +1,7 @@
 #include "runtime/sources/tar/tar_stream_source.hpp"
 
 #include "runtime/sample/sample_access.hpp"
+#include "runtime/sample/source_access.hpp"
 #include "runtime/sources/stream_codes.hpp"
 #include "runtime/sources/tar/tar_member_name.hpp"
 #include "runtime/sources/tar/tar_unit_reader.hpp"
@@ -20,11 +21,10 @@ public:
   std::vector<std::byte> bytes;
 };
 
-void lend_content(const tar_record_content& from, sample& into) {
-  auto bytes = into.scratch(from.bytes.size());
-  std::copy(from.bytes.begin(), from.bytes.end(), bytes.begin());
-  for (const auto& x : from.fields)
-    into.borrow(x.name, bytes.subspan(x.begin, x.size));
+void lend_content(const std::shared_ptr<const tar_record_content>& from, sample& into) {
+  for (const auto& x : from->fields)
+    into.borrow(x.name, {x.bytes.get(), x.size});
+  source_access::keep_alive(into, from);
 }
 
 [[noreturn]] void has_changed(const std::string& file, const stream_record& x,
@@ -114,8 +114,8 @@ void tar_stream_source::decode(const stream_record& record, std::span<const std:
 
 void tar_stream_source::read(const stream_record& record, sample& into) const {
   into.count_read(record.length);
-  if (const auto* content = dynamic_cast<const tar_record_content*>(record.content.get()))
-    return lend_content(*content, into);
+  if (auto content = std::dynamic_pointer_cast<const tar_record_content>(record.content))
+    return lend_content(content, into);
   if (const auto* again = dynamic_cast<const tar_record_bytes*>(record.content.get())) {
     auto bytes = into.scratch(again->bytes.size());
     std::copy(again->bytes.begin(), again->bytes.end(), bytes.begin());

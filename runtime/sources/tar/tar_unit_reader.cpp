@@ -14,6 +14,8 @@ namespace {
 
 /// The end of a compressed file is found by reading.
 constexpr std::uint64_t unknown_size = std::numeric_limits<std::int64_t>::max();
+/// What is read of a plain file to find a header. Content is read to its place.
+constexpr std::size_t bytes_to_find_header = 8192;
 
 std::uint64_t to_blocks(std::uint64_t bytes) {
   return (bytes + tar_reader::block_size - 1) / tar_reader::block_size * tar_reader::block_size;
@@ -24,9 +26,11 @@ std::unique_ptr<byte_window> window_of(const stream_opener& opener, std::size_t 
   if (!opener.is_read_once(file))
     return {};
   const auto restart = tar_context_from(from.restart).restart;
-  return std::make_unique<byte_window>(opener.files().path(file),
-                                       opener.open(file, from.offset, restart, ahead),
-                                       stream_block_bytes, opener.blocks());
+  const bool is_plain = opener.seekable(file);
+  return std::make_unique<byte_window>(
+      opener.files().path(file), opener.open(file, from.offset, restart, ahead),
+      is_plain ? bytes_to_find_header : stream_block_bytes, opener.blocks(),
+      is_plain ? window_reads::straight : window_reads::in_blocks);
 }
 
 } // namespace
@@ -38,7 +42,8 @@ bool tar_record_content::has(const std::string& field) const {
 tar_unit_reader::tar_unit_reader(const stream_opener& opener, std::size_t file,
                                  const stream_place& from, ahead_threads* ahead,
                                  std::atomic<bool>& others_told)
-    : file_(file), path_(opener.files().path(file)), window_(window_of(opener, file, from, ahead)),
+    : file_(file), path_(opener.files().path(file)), buffers_(opener.contents()),
+      window_(window_of(opener, file, from, ahead)),
       headers_(path_, opener.seekable(file) ? opener.files().bytes(file) : unknown_size,
                reader_of(opener), {from.offset, tar_context_from(from.restart).global}),
       place_(from), others_told_(others_told) {}
@@ -127,10 +132,10 @@ void tar_unit_reader::tell_others() {
 
 void tar_unit_reader::take(const member& x, std::uint64_t begin, tar_record_content& to) {
   const auto size = x.end - x.offset;
-  to.fields.push_back({x.field, to.bytes.size(), static_cast<std::size_t>(size)});
+  to.fields.push_back({.name = x.field, .size = static_cast<std::size_t>(size)});
   if (!window_)
     return;
-  if (size > max_content - to.bytes.size() || x.end - begin > max_span)
+  if (size > max_content - to.bytes || x.end - begin > max_span)
     throw error(errc::invalid_argument,
                 {.stage = "tar_stream",
                  .sample = x.key,
@@ -138,7 +143,10 @@ void tar_unit_reader::take(const member& x, std::uint64_t begin, tar_record_cont
                  .offset = x.offset,
                  .got = "a record of more than 1 GiB in a compressed file or a pipe",
                  .needed = "an uncompressed file, or smaller records"});
-  window_->move_to(to.bytes, x.offset, size);
+  to.bytes += size;
+  auto& field = to.fields.back();
+  field.bytes = buffers_->take(field.size);
+  window_->read_into({field.bytes.get(), field.size}, x.offset);
 }
 
 } // namespace leat

@@ -20,8 +20,8 @@ namespace leat {
 /// A field of a record of a tar file.
 struct tar_record_field {
   std::string name;
-  /// Offset in the record's bytes.
-  std::size_t begin = 0;
+  /// Null if its bytes are not read with its header.
+  std::shared_ptr<std::byte[]> bytes = {};
   std::size_t size = 0;
 };
 
@@ -30,7 +30,8 @@ class tar_record_content final : public payload {
 public:
   bool has(const std::string& field) const;
 
-  std::vector<std::byte> bytes;
+  /// Bytes of all fields.
+  std::uint64_t bytes = 0;
   std::vector<tar_record_field> fields;
 };
 
@@ -76,6 +77,7 @@ private:
 
   std::size_t file_;
   std::string path_;
+  std::shared_ptr<read_buffers> buffers_;
   /// Null for files whose content is not read here.
   std::unique_ptr<byte_window> window_;
   tar_reader headers_;

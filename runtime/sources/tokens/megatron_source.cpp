@@ -91,14 +91,18 @@ std::shared_ptr<const stored_source> open_megatron_source(file_set indexes) {
   return std::make_shared<const megatron_source>(std::move(indexes));
 }
 
-pipeline megatron(std::string prefix) {
-  return megatron(std::vector{std::move(prefix)});
+pipeline megatron(std::string prefix, const remote_options& remote) {
+  return megatron(std::vector{std::move(prefix)}, remote);
 }
 
-pipeline megatron(std::vector<std::string> prefixes) {
-  return source_pipeline("megatron", {{"patterns", prefixes}}, [=] {
-    return open_megatron_source(find_files(with_ending(prefixes, index_ending), "megatron"));
-  });
+pipeline megatron(std::vector<std::string> prefixes, const remote_options& remote) {
+  return source_pipeline(
+      "megatron", {{"patterns", prefixes}},
+      [prefixes](const store_set& in) {
+        return open_megatron_source(
+            find_files(with_ending(prefixes, index_ending), "megatron", file_kinds::plain, in));
+      },
+      remote);
 }
 
 operator_type megatron_operator() {

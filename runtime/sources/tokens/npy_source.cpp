@@ -70,13 +70,17 @@ std::shared_ptr<const stored_source> open_npy_source(file_set files) {
   return std::make_shared<const npy_source>(std::move(files));
 }
 
-pipeline npy(std::string pattern) {
-  return npy(std::vector{std::move(pattern)});
+pipeline npy(std::string pattern, const remote_options& remote) {
+  return npy(std::vector{std::move(pattern)}, remote);
 }
 
-pipeline npy(std::vector<std::string> patterns) {
-  return source_pipeline("npy", {{"patterns", patterns}},
-                         [=] { return open_npy_source(find_files(patterns, "npy")); });
+pipeline npy(std::vector<std::string> patterns, const remote_options& remote) {
+  return source_pipeline(
+      "npy", {{"patterns", patterns}},
+      [patterns](const store_set& in) {
+        return open_npy_source(find_files(patterns, "npy", file_kinds::plain, in));
+      },
+      remote);
 }
 
 operator_type npy_operator() {

@@ -131,12 +131,13 @@ open_token_source(file_set files, dtype type, std::uint64_t length, const token_
 }
 
 pipeline tokens(std::string pattern, dtype type, std::uint64_t length, token_options options) {
-  return tokens(std::vector{std::move(pattern)}, type, length, options);
+  return tokens(std::vector{std::move(pattern)}, type, length, std::move(options));
 }
 
 pipeline tokens(std::vector<std::string> patterns, dtype type, std::uint64_t length,
                 token_options options) {
   check_tokens(type, length, options);
+  const auto remote = std::exchange(options.remote, {});
   return source_pipeline(
       "tokens",
       {{"patterns", patterns},
@@ -146,7 +147,11 @@ pipeline tokens(std::vector<std::string> patterns, dtype type, std::uint64_t len
        {"drop_last", options.drop_last},
        {"random_windows", options.random_windows},
        {"seed", options.seed}},
-      [=] { return open_token_source(find_files(patterns, "tokens"), type, length, options); });
+      [=](const store_set& in) {
+        return open_token_source(find_files(patterns, "tokens", file_kinds::plain, in), type,
+                                 length, options);
+      },
+      remote);
 }
 
 operator_type tokens_operator() {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 namespace leat {
 
@@ -43,12 +45,10 @@ expected_reads::~expected_reads() {
   const mutex_lock lock{mutex_};
   while (in_flight_ > 0)
     none_in_flight_.wait(mutex_);
+  // Who told of the last one may hold it for longer than the budget lives; its memory may not.
+  for (const auto& x : in_order_)
+    drop(*x);
   budget_.give_back(held_);
-}
-
-std::uint64_t expected_reads::bytes_held() const {
-  const mutex_lock lock{mutex_};
-  return held_;
 }
 
 void expected_reads::read(std::span<const read_part> parts, read_done done,
@@ -70,7 +70,25 @@ void expected_reads::read(std::span<const read_part> parts, read_done done,
   begin_some();
   if (is_given)
     return done({.bytes = bytes_of(parts), .failure = {}});
-  from_->read(parts, std::move(done), stop);
+  from().read(parts, std::move(done), stop);
+}
+
+read_result expected_reads::read_here(std::span<const read_part> parts,
+                                      const std::stop_token& stop) {
+  std::vector<piece_ptr> pieces;
+  {
+    const mutex_lock lock{mutex_};
+    pieces = pieces_of(parts);
+  }
+  if (!pieces.empty() && give(parts, pieces)) {
+    begin_some();
+    return {.bytes = bytes_of(parts), .failure = {}};
+  }
+  const byte_wait waiting{counts_};
+  if (!pieces.empty())
+    return stored_objects::read_here(parts, stop);
+  begin_some();
+  return from().read_here(parts, stop); // which may have them at hand
 }
 
 /// A read that ends with pieces in flight, and then calls `done`, which it has taken. Null if there
@@ -94,7 +112,7 @@ expected_reads::wait_for(std::span<const read_part> parts, std::vector<piece_ptr
       if (give(waiting->parts, waiting->pieces))
         waiting->done({.bytes = bytes_of(waiting->parts), .failure = {}});
       else
-        from_->read(waiting->parts, std::move(waiting->done), stop);
+        from().read(waiting->parts, std::move(waiting->done), stop);
     });
   }
   return waiting;
@@ -102,15 +120,35 @@ expected_reads::wait_for(std::span<const read_part> parts, std::vector<piece_ptr
 
 bool expected_reads::expect_soon(std::span<const expected_range> ranges) noexcept {
   try {
-    {
-      const mutex_lock lock{mutex_};
-      for (const auto& x : ranges)
-        add(x);
-    }
-    begin_some();
+    expect_ranges(ranges, true);
   } catch (...) { // the reads themselves will come
   }
   return true;
+}
+
+bool expected_reads::expect_perhaps(std::span<const expected_range> ranges) noexcept {
+  try {
+    expect_ranges(ranges, false);
+  } catch (...) { // they are expected later, if at all
+  }
+  return true;
+}
+
+void expected_reads::expect_ranges(std::span<const expected_range> ranges, bool is_sure) {
+  std::vector<expected_range> far;
+  std::copy_if(ranges.begin(), ranges.end(), std::back_inserter(far),
+               [&](const expected_range& x) { return !from().is_at_hand(x); });
+  if (far.empty())
+    return;
+  {
+    const mutex_lock lock{mutex_};
+    for (const auto& x : far)
+      add(x, is_sure);
+    // By now they are among what was expected, or will not be.
+    if (!kept_.all.empty() && last_number_ >= kept_.all.back()->number + kept_.all.size())
+      forget_kept();
+  }
+  begin_some();
 }
 
 void expected_reads::expect_nothing() noexcept {
@@ -120,27 +158,37 @@ void expected_reads::expect_nothing() noexcept {
       drop(*x);
   std::erase_if(in_order_, [](const piece_ptr& x) { return x->is == piece::state::dropped; });
   waiting_.clear();
+  forget_kept();
+  without_budget_.set(false);
+  buffers_->clear();
 }
 
-/// Small ranges are read as the blocks that readers of small records ask for.
-void expected_reads::add(expected_range x) {
+/// What may be expected leaves most of the budget to others: it may be long before anybody reads
+/// it, if ever.
+void expected_reads::add(expected_range x, bool is_sure) {
   if (x.size == 0)
     return;
-  if (x.size <= small_bytes) {
-    const auto end = (x.offset + x.size + block_bytes - 1) / block_bytes * block_bytes;
-    x.offset = x.offset / block_bytes * block_bytes;
-    x.size = end - x.offset;
-  }
-  auto& known = pieces_[{x.object, x.offset}];
-  if (known && known->range.size >= x.size) {
-    known->left += x.size; // it is read once more
+  x = blocks_.widened(x);
+  const place at{x.object, x.offset};
+  if (const auto known = pieces_.find(at);
+      known != pieces_.end() && known->second->range.size >= x.size) {
+    auto& found = *known->second;
+    found.left += is_sure ? x.size : 0; // it is read once more
+    found.is_kept = found.is_kept && !is_sure;
     return;
   }
+  if (!is_sure && kept_.bytes + x.size > budget_.limit() / 4)
+    return;
   auto made = std::make_shared<piece>();
   made->range = x;
   made->number = ++last_number_;
-  made->left = x.size;
-  known = made;
+  made->left = is_sure ? x.size : 0;
+  made->is_kept = !is_sure;
+  pieces_[at] = made;
+  if (!is_sure) {
+    kept_.all.push_back(made);
+    kept_.bytes += x.size;
+  }
   waiting_.push_back(made);
   in_order_.push_back(std::move(made));
 }
@@ -149,8 +197,8 @@ expected_reads::piece_ptr expected_reads::find(const read_part& x) const {
   auto at = pieces_.upper_bound({x.object, x.offset});
   if (at == pieces_.begin())
     return nullptr;
-  const auto& found = (--at)->second; // null if there was no memory for it
-  if (!found || found->range.object != x.object)
+  const auto& found = (--at)->second;
+  if (found->range.object != x.object)
     return nullptr;
   return x.offset + x.into.size() <= found->range.offset + found->range.size ? found : nullptr;
 }
@@ -196,24 +244,31 @@ bool expected_reads::give(std::span<const read_part> parts, std::span<const piec
   for (std::size_t i = 0; i < parts.size(); ++i) {
     auto& x = *pieces[i];
     x.left -= std::min<std::uint64_t>(x.left, parts[i].into.size());
-    if (x.left == 0)
+    if (x.left == 0 && !x.is_kept)
       drop(x);
   }
   return true;
 }
 
 void expected_reads::begin_some() {
+  // What may be expected does not wait for room.
+  const auto room_for = [this](const piece& x) {
+    const auto limit = budget_.limit();
+    return x.is_kept ? limit - std::min(limit, budget_.used()) : limit;
+  };
   for (;;) {
     piece_ptr next;
     {
       const mutex_lock lock{mutex_};
       while (!waiting_.empty()
              && (waiting_.front()->is != piece::state::waiting
-                 || waiting_.front()->range.size > budget_.limit())) {
+                 || waiting_.front()->range.size > room_for(*waiting_.front()))) {
         drop(*waiting_.front());
         waiting_.pop_front();
       }
-      if (waiting_.empty() || !budget_.take(waiting_.front()->range.size))
+      const bool is_held = !waiting_.empty() && !budget_.take(waiting_.front()->range.size);
+      without_budget_.set(is_held);
+      if (waiting_.empty() || is_held)
         return;
       next = std::move(waiting_.front());
       waiting_.pop_front();
@@ -228,11 +283,13 @@ void expected_reads::begin_some() {
 void expected_reads::begin(const piece_ptr& x) {
   const auto size = static_cast<std::size_t>(x->range.size);
   try {
-    x->bytes = std::shared_ptr<std::byte[]>{new std::byte[size]};
-    const read_part part{x->range.object, x->range.offset, {x->bytes.get(), size}};
-    from_->read_ahead(
-        {&part, 1}, [this, x](const read_result& y) { end(x, y.failure ? 0 : y.bytes); },
-        stop_.get_token());
+    from().read_ahead_if_far(
+        x->range,
+        [this, x, size] {
+          x->bytes = buffers_->take(size);
+          return std::span{x->bytes.get(), size};
+        },
+        [this, x](const read_result& y) { end(x, y.failure ? 0 : y.bytes); }, stop_.get_token());
   } catch (...) {
     end(x, 0);
   }
@@ -245,7 +302,7 @@ void expected_reads::end(const piece_ptr& x, std::uint64_t bytes) {
     x->size = bytes;
     x->is = piece::state::here;
     waiting.swap(x->waiting);
-    if (bytes == 0)
+    if (bytes == 0 || (x->left == 0 && !x->is_kept))
       drop(*x);
   }
   for (const auto& tell : waiting)
@@ -254,6 +311,17 @@ void expected_reads::end(const piece_ptr& x, std::uint64_t bytes) {
   const mutex_lock lock{mutex_};
   if (--in_flight_ == 0)
     none_in_flight_.notify_all();
+}
+
+/// What only might have been expected leaves its room.
+void expected_reads::forget_kept() {
+  for (const auto& x : kept_.all) {
+    const bool is_unwanted = std::exchange(x->is_kept, false) && x->left == 0;
+    if (is_unwanted && x->is != piece::state::in_flight)
+      drop(*x);
+  }
+  kept_.all.clear();
+  kept_.bytes = 0;
 }
 
 /// Not while it is in flight.

@@ -2,7 +2,9 @@
 
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/storage/object_store.hpp"
+#include "runtime/storage/remote/block_ranges.hpp"
 #include "runtime/storage/remote/byte_budget.hpp"
+#include "runtime/storage/remote/transfer_counts.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,26 +22,23 @@ namespace leat {
 /// Reads what is expected to be read soon, as far ahead as a budget of memory allows, in the order
 /// in which it is needed, and keeps it until it has been read. What was not expected, or not begun
 /// in time, is read at once whatever the budget says: so nobody waits for memory. Any thread.
-class expected_reads final : public stored_objects {
+class expected_reads final : public objects_over {
 public:
-  expected_reads(std::shared_ptr<stored_objects> from, byte_budget& budget)
-      : from_(std::move(from)), budget_(budget) {}
+  expected_reads(std::shared_ptr<stored_objects> from, byte_budget& budget,
+                 transfer_counts& counts = process_counts())
+      : objects_over(std::move(from)), budget_(budget), counts_(counts),
+        buffers_(std::make_shared<read_buffers>(budget)) {}
   ~expected_reads() override;
 
-  std::string name(std::size_t object) const override { return from_->name(object); }
-  object_version stat(std::size_t object) override { return from_->stat(object); }
-  void expect_stats() noexcept override { from_->expect_stats(); }
-
   void read(std::span<const read_part> parts, read_done done, const std::stop_token& stop) override;
+  read_result read_here(std::span<const read_part> parts, const std::stop_token& stop) override;
   void read_ahead(std::span<const read_part> parts, read_done done,
                   const std::stop_token& stop) override {
-    from_->read_ahead(parts, std::move(done), stop);
+    from().read_ahead(parts, std::move(done), stop);
   }
   bool expect_soon(std::span<const expected_range> ranges) noexcept override;
+  bool expect_perhaps(std::span<const expected_range> ranges) noexcept override;
   void expect_nothing() noexcept override;
-
-  /// Bytes that are kept or in flight.
-  std::uint64_t bytes_held() const;
 
 private:
   /// A range that is expected. Once begun, its memory belongs to the budget.
@@ -55,6 +54,8 @@ private:
     std::uint64_t size = 0;
     /// Bytes that have not been read yet.
     std::uint64_t left = 0;
+    /// It may be expected yet: it stays even if no byte is left to read.
+    bool is_kept = false;
     /// Reads that wait for it: called once it is here, or dropped.
     std::vector<std::function<void()>> waiting = {};
 
@@ -74,21 +75,20 @@ private:
                                          const std::stop_token& stop);
   /// Copies the parts out of pieces; false if not all of it is here.
   bool give(std::span<const read_part> parts, std::span<const piece_ptr> pieces);
-  void add(expected_range x) LEAT_REQUIRES(mutex_);
+  void expect_ranges(std::span<const expected_range> ranges, bool is_sure);
+  void add(expected_range x, bool is_sure) LEAT_REQUIRES(mutex_);
   void begin_some();
   void begin(const piece_ptr& x);
   void end(const piece_ptr& x, std::uint64_t bytes);
+  void forget_kept() LEAT_REQUIRES(mutex_);
   void drop(piece& x) LEAT_REQUIRES(mutex_);
   void drop_passed(std::uint64_t number) LEAT_REQUIRES(mutex_);
 
   /// What was expected so much earlier than what is read now will not be read any more.
   static constexpr std::uint64_t most_out_of_order = 4096;
-  /// As record_blocks reads them.
-  static constexpr std::uint64_t small_bytes = 1024;
-  static constexpr std::uint64_t block_bytes = 8192;
-
-  std::shared_ptr<stored_objects> from_;
   byte_budget& budget_;
+  transfer_counts& counts_;
+  const std::shared_ptr<read_buffers> buffers_;
   std::stop_source stop_;
   mutable mutex mutex_;
   condition_variable none_in_flight_;
@@ -97,9 +97,17 @@ private:
   std::deque<piece_ptr> waiting_ LEAT_GUARDED_BY(mutex_);
   /// All, in order; some have been dropped.
   std::deque<piece_ptr> in_order_ LEAT_GUARDED_BY(mutex_);
+  /// Those that may be expected.
+  struct {
+    std::vector<piece_ptr> all = {};
+    std::uint64_t bytes = 0;
+  } kept_ LEAT_GUARDED_BY(mutex_);
+  block_ranges blocks_ LEAT_GUARDED_BY(mutex_);
   std::uint64_t last_number_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t in_flight_ LEAT_GUARDED_BY(mutex_) = 0;
+  /// Bytes that are kept or in flight.
   std::uint64_t held_ LEAT_GUARDED_BY(mutex_) = 0;
+  budget_wait without_budget_ LEAT_GUARDED_BY(mutex_){counts_};
 };
 
 } // namespace leat

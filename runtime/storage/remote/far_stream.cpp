@@ -9,8 +9,9 @@
 namespace leat {
 
 far_stream::far_stream(stored_objects& from, std::size_t object, std::uint64_t offset,
-                       std::uint64_t end, byte_budget& budget)
-    : from_(from), object_(object), offset_(offset), end_(end), budget_(budget), next_(offset) {}
+                       std::uint64_t end, byte_budget& budget, transfer_counts& counts)
+    : from_(from), object_(object), offset_(offset), end_(end),
+      buffers_(std::make_shared<read_buffers>(budget)), counts_(counts), next_(offset) {}
 
 far_stream::~far_stream() {
   stop_.request_stop();
@@ -43,6 +44,8 @@ std::size_t far_stream::read(std::span<std::byte> into) {
   offset_ += n;
   if (offset_ == x.begin + x.size) {
     drop_first();
+    if (block_bytes_ < largest_block)
+      buffers_->clear(); // the next ones are larger
     // A reader that comes for a few bytes does not come this far.
     block_bytes_ = std::min(2 * block_bytes_, largest_block);
     blocks_ = std::min(blocks_ + 1, most_blocks);
@@ -54,17 +57,18 @@ void far_stream::begin_some() {
   while (next_ < end_ && ahead_.size() < blocks_) {
     const auto size = std::min(block_bytes_, end_ - next_);
     const bool is_needed = ahead_.empty();
-    if (!is_needed && !budget_.take(size))
-      return;
+    if (!is_needed && !buffers_->budget().take(size))
+      return without_budget_.set(true);
     auto x = std::make_unique<block>();
     x->begin = next_;
     x->size = static_cast<std::size_t>(size);
     if (is_needed)
-      budget_.take_anyway(size);
+      buffers_->budget().take_anyway(size);
     auto& made = *ahead_.emplace_back(std::move(x));
     next_ += size;
     begin(made, is_needed);
   }
+  without_budget_.set(false);
 }
 
 void far_stream::begin(block& x, bool is_needed) {
@@ -80,7 +84,7 @@ void far_stream::begin(block& x, bool is_needed) {
     came_.notify_all();
   };
   try {
-    x.bytes = std::make_unique_for_overwrite<std::byte[]>(x.size);
+    x.bytes = buffers_->take(x.size);
     const read_part part{object_, x.begin, {x.bytes.get(), x.size}};
     if (is_needed)
       from_.read({&part, 1}, done, stop_.get_token());
@@ -95,13 +99,18 @@ void far_stream::begin(block& x, bool is_needed) {
 
 void far_stream::wait_for(const block& x) {
   const mutex_lock lock{mutex_};
+  if (x.is_here)
+    return;
+  const byte_wait waiting{counts_};
   while (!x.is_here)
     came_.wait(mutex_);
 }
 
 void far_stream::drop_first() {
-  budget_.give_back(ahead_.front()->size);
+  buffers_->budget().give_back(ahead_.front()->size);
   ahead_.pop_front();
+  if (next_ >= end_)
+    buffers_->clear(); // no block is to come
 }
 
 std::size_t rising_reads::read(std::uint64_t offset, std::span<std::byte> into) {

@@ -4,6 +4,7 @@
 #include "runtime/storage/byte_stream.hpp"
 #include "runtime/storage/object_store.hpp"
 #include "runtime/storage/remote/byte_budget.hpp"
+#include "runtime/storage/remote/transfer_counts.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,8 @@ class far_stream final : public byte_stream {
 public:
   /// Reads from `offset` to `end`, the object's size. `from` outlives it.
   far_stream(stored_objects& from, std::size_t object, std::uint64_t offset, std::uint64_t end,
-             byte_budget& budget = process_read_ahead());
+             byte_budget& budget = process_read_ahead(),
+             transfer_counts& counts = process_counts());
   ~far_stream() override;
 
   std::size_t read(std::span<std::byte> into) override;
@@ -34,7 +36,7 @@ private:
   struct block {
     std::uint64_t begin = 0;
     std::size_t size = 0;
-    std::unique_ptr<std::byte[]> bytes = {};
+    std::shared_ptr<std::byte[]> bytes = {};
     /// Written with the lock held.
     bool is_here = false;
     read_result result = {};
@@ -50,7 +52,9 @@ private:
   std::size_t object_;
   std::uint64_t offset_;
   std::uint64_t end_;
-  byte_budget& budget_;
+  const std::shared_ptr<read_buffers> buffers_;
+  transfer_counts& counts_;
+  budget_wait without_budget_{counts_};
   /// Where the next block begins.
   std::uint64_t next_;
   std::uint64_t block_bytes_ = first_block;

@@ -1,6 +1,7 @@
 #include "runtime/storage/remote/http_head.hpp"
 
 #include "runtime/base/text.hpp"
+#include "runtime/base/utf8.hpp"
 
 #include <algorithm>
 #include <array>
@@ -94,32 +95,52 @@ std::string version_text(const object_pin& x) {
   return std::to_string(x.size) + " bytes"
          + (x.is == object_pin::kind::etag            ? ", ETag " + x.validator
             : x.is == object_pin::kind::last_modified ? ", written " + x.validator
+            : x.is == object_pin::kind::generation    ? ", generation " + x.validator
                                                       : "");
 }
 
 http_verdict changed(std::string got, const object_pin& pin) {
   return {.is = http_verdict::kind::changed,
           .got = std::move(got),
-          .needed = "the version that was read first (" + version_text(pin)
-                    + "): the object has been replaced since"};
+          .needed = pin.is_told ? "the version that the manifest has (" + version_text(pin)
+                                      + "): the object has been replaced since; make the manifest "
+                                        "again (leat index --out)"
+                                : "the version that was read first (" + version_text(pin)
+                                      + "): the object has been replaced since"};
 }
 
 http_verdict wrong(std::string got, const byte_range& asked) {
   return {.is = http_verdict::kind::wrong, .got = std::move(got), .needed = text_of(asked)};
 }
 
-/// Whether the version is another than the one that is known; nothing that only one of them has
-/// counts.
-bool is_other(const object_pin& now, const object_pin& known) {
-  return now.size != known.size || (now.is == known.is && now.validator != known.validator);
+/// Two versions, by something that is known of both, if there is that.
+struct two_versions {
+  object_pin now;
+  object_pin known;
+
+  /// Nothing that only one of them has counts.
+  bool differ() const {
+    return now.size != known.size || (now.is == known.is && now.validator != known.validator);
+  }
+};
+
+two_versions versions_of(const http_head& head, std::uint64_t size, const object_pin& known) {
+  using kind = object_pin::kind;
+  if (auto same = head.validator(known.is); !same.empty())
+    return {{size, known.is, std::move(same)}, known};
+  if (!known.written.empty() && !head.last_modified.empty())
+    return {{size, kind::last_modified, head.last_modified},
+            {known.size, kind::last_modified, known.written, known.is_told}};
+  return {head.pin(size), known};
 }
 
 /// A successful response that has this part of an object of this size.
 http_verdict judge_part(const http_head& head, const byte_range& part, std::uint64_t total,
                         const byte_range& asked, const std::optional<object_pin>& pin) {
   auto now = head.pin(total);
-  if (pin && is_other(now, *pin))
-    return changed(version_text(now), *pin);
+  if (pin)
+    if (const auto both = versions_of(head, total, *pin); both.differ())
+      return changed(version_text(both.now), both.known);
   if (!head.content_encoding.empty() && head.content_encoding != "identity")
     return {.is = http_verdict::kind::refused,
             .got = "an object that its server sends with Content-Encoding " + head.content_encoding,
@@ -140,8 +161,9 @@ http_verdict judge_whole(const http_head& head, const byte_range& asked,
   if (!head.content_length)
     return wrong("all of the object, and not how long it is", asked);
   const auto size = *head.content_length;
-  if (pin && is_other(head.pin(size), *pin))
-    return changed(version_text(head.pin(size)), *pin);
+  if (pin)
+    if (const auto both = versions_of(head, size, *pin); both.differ())
+      return changed(version_text(both.now), both.known);
   if (size == 0)
     return {.is = http_verdict::kind::beyond, .pin = head.pin(0)};
   if (asked.begin == 0 && asked.end >= size)
@@ -150,12 +172,32 @@ http_verdict judge_whole(const http_head& head, const byte_range& asked,
                asked);
 }
 
-bool is_busy(int status) {
+} // namespace
+
+object_pin::kind kind_of_validator(std::string_view x) noexcept {
+  using kind = object_pin::kind;
+  if (x.empty())
+    return kind::none;
+  if (is_strong_etag(x))
+    return kind::etag;
+  return std::all_of(x.begin(), x.end(), is_digit) ? kind::generation : kind::last_modified;
+}
+
+bool is_busy_status(int status) noexcept {
   constexpr std::array busy{408, 425, 429, 500, 502, 503, 504};
   return std::find(busy.begin(), busy.end(), status) != busy.end();
 }
 
-} // namespace
+std::string service_code(std::string_view body) {
+  constexpr std::string_view opening = "<Code>";
+  constexpr std::size_t longest = 64;
+  const auto begin = body.find(opening);
+  const auto end = body.find("</Code>");
+  if (begin == std::string_view::npos || end == std::string_view::npos
+      || end < begin + opening.size() || end - begin > opening.size() + longest)
+    return {};
+  return as_utf8(body.substr(begin + opening.size(), end - begin - opening.size()));
+}
 
 void http_head::add_line(std::string_view line) {
   if (line.starts_with("HTTP/")) {
@@ -179,28 +221,48 @@ void http_head::add_line(std::string_view line) {
     take_range(value, *this);
   else if (is_header(name, "etag"))
     keep(etag);
+  else if (is_header(name, "x-goog-generation"))
+    keep(generation);
   else if (is_header(name, "last-modified"))
     keep(last_modified);
   else if (is_header(name, "content-encoding"))
     keep(content_encoding);
   else if (is_header(name, "location"))
     location = value.substr(0, 8 * longest_kept);
+  else if (is_header(name, "link"))
+    link = value.substr(0, 8 * longest_kept);
+  else if (is_header(name, "x-error-code"))
+    keep(service.error_code);
   else if (is_header(name, "retry-after"))
     keep(retry_after);
   else if (is_header(name, "date"))
     keep(date);
   else if (is_header(name, "x-amz-bucket-region"))
-    keep(bucket_region);
+    keep(service.bucket_region);
   else if (is_header(name, "x-amz-request-id") || is_header(name, "x-request-id"))
-    keep(request_id);
+    keep(service.request_id);
 }
 
 object_pin http_head::pin(std::uint64_t size) const {
-  if (is_strong_etag(etag))
-    return {size, object_pin::kind::etag, etag};
-  if (!last_modified.empty())
-    return {size, object_pin::kind::last_modified, last_modified};
-  return {size, object_pin::kind::none, {}};
+  using kind = object_pin::kind;
+  for (const auto is : {kind::generation, kind::etag, kind::last_modified})
+    if (auto x = validator(is); !x.empty())
+      return {.size = size, .is = is, .validator = std::move(x), .written = last_modified};
+  return {.size = size};
+}
+
+std::string http_head::validator(object_pin::kind is) const {
+  switch (is) {
+  case object_pin::kind::generation:
+    return generation;
+  case object_pin::kind::etag:
+    return is_strong_etag(etag) ? etag : std::string{};
+  case object_pin::kind::last_modified:
+    return last_modified;
+  case object_pin::kind::none:
+    break;
+  }
+  return {};
 }
 
 http_verdict judge(const http_head& head, const byte_range& asked,
@@ -243,10 +305,26 @@ http_verdict judge(const http_head& head, const byte_range& asked,
       return {.is = kind::beyond, .pin = head.pin(head.total.value_or(0))};
     return wrong(answer, asked);
   default:
-    return {.is = is_busy(head.status) ? kind::busy : kind::refused,
+    return {.is = is_busy_status(head.status) ? kind::busy : kind::refused,
             .got = answer,
             .needed = "status 206, a part of the object"};
   }
+}
+
+std::string next_in_links(const http_head& head) {
+  std::string_view rest{head.link}; // <URL>; rel="next", <URL>; rel="last"
+  while (!rest.empty()) {
+    const auto begin = rest.find('<');
+    const auto end = rest.find('>', std::min(begin, rest.size()));
+    if (end == std::string_view::npos)
+      return {};
+    const auto url = rest.substr(begin + 1, end - begin - 1);
+    rest.remove_prefix(end + 1);
+    const auto facts = rest.substr(0, std::min(rest.find('<'), rest.size()));
+    if (facts.find("rel=\"next\"") != std::string_view::npos)
+      return std::string{url};
+  }
+  return {};
 }
 
 std::optional<std::int64_t> server_time(const http_head& head) {

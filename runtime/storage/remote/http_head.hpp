@@ -24,13 +24,32 @@ struct object_pin {
     none,
     etag,
     last_modified,
+    /// A number that Google gives each version.
+    generation,
   };
 
   std::uint64_t size = 0;
   kind is = kind::none;
   std::string validator = {};
+  /// A manifest has said so, and no response yet.
+  bool is_told = false;
+  /// When it was written last, if the server says so, whatever else names the version: not every
+  /// response has the same headers.
+  std::string written = {};
 
   friend bool operator==(const object_pin&, const object_pin&) = default;
+};
+
+/// What a validator is, by its form: only an ETag has quotes, and a generation nothing but digits.
+object_pin::kind kind_of_validator(std::string_view x) noexcept;
+
+/// What services say of a request in headers of their own, for errors.
+struct service_words {
+  std::string request_id = {};
+  /// A word for what went wrong.
+  std::string error_code = {};
+  /// Named by S3 where it refuses or redirects a request.
+  std::string bucket_region = {};
 };
 
 /// The headers of a response, as far as leat looks at them.
@@ -42,14 +61,14 @@ struct http_head {
   std::optional<byte_range> range = {};
   std::optional<std::uint64_t> total = {};
   std::string etag = {};
+  std::string generation = {};
   std::string last_modified = {};
   std::string content_encoding = {};
   std::string location = {};
   std::string retry_after = {};
   std::string date = {};
-  std::string request_id = {};
-  /// Named by S3 where it refuses or redirects a request.
-  std::string bucket_region = {};
+  std::string link = {};
+  service_words service = {};
   /// A header that must be unique came twice with different values, or is no number where one must
   /// be.
   bool is_damaged = false;
@@ -59,6 +78,8 @@ struct http_head {
 
   /// The version that it names, of an object of `size` bytes. A weak ETag counts as none.
   object_pin pin(std::uint64_t size) const;
+  /// What it says of this kind; empty: nothing.
+  std::string validator(object_pin::kind is) const;
 };
 
 /// What to do about a response's head.
@@ -92,6 +113,15 @@ struct http_verdict {
 /// Without a pin, the object may end inside `asked`.
 http_verdict judge(const http_head& head, const byte_range& asked,
                    const std::optional<object_pin>& pin);
+
+/// Where another page of the answer is, by a header Link with rel="next"; empty if it has none.
+std::string next_in_links(const http_head& head);
+
+/// Whether a status says nothing but that the server is busy, or failed.
+bool is_busy_status(int status) noexcept;
+
+/// The text between <Code> and </Code> in the error of a service, if it is a plain word.
+std::string service_code(std::string_view body);
 
 /// The server's time in its response, in seconds since 1970. Nothing if it does not say.
 std::optional<std::int64_t> server_time(const http_head& head);

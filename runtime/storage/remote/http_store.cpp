@@ -36,13 +36,12 @@ std::shared_ptr<stored_objects> http_store::open(std::shared_ptr<const object_na
               "the names of the files: HTTP cannot list folders");
 }
 
-std::string http_store::full_name(const std::string& name) const {
-  return web_address{name, "open"}.name();
+asked_server http_store::server_of(const std::string& name) const {
+  return {.place = std::string{web_address{name, "open"}.server()}};
 }
 
-const http_store& web_store() {
-  static const http_store store;
-  return store;
+std::string http_store::full_name(const std::string& name) const {
+  return web_address{name, "open"}.name();
 }
 
 } // namespace leat

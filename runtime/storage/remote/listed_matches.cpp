@@ -20,7 +20,8 @@ void add_matches(const object_store& store, const std::string& folder, std::stri
   const bool is_last = end == rest.size();
   const auto after = is_last ? std::string_view{} : rest.substr(end + 1);
   std::vector<std::string> folders;
-  store.list(folder, [&](const listed_object& x) {
+  // With its "/": that of a folder whose name ends with one is the second.
+  store.list(folder + "/", [&](const listed_object& x) {
     if (::fnmatch(component.c_str(), x.name.c_str(), FNM_PERIOD | FNM_NOESCAPE) != 0)
       return;
     auto name = folder + "/" + x.name;
@@ -28,17 +29,22 @@ void add_matches(const object_store& store, const std::string& folder, std::stri
       folders.push_back(std::move(name));
     else if (is_last && x.is == object_kind::folder)
       others.add_by_name(passed_over_reason::folder, name);
-    else if (is_last && !name.ends_with(".leat-index"))
+    else if (is_last && !name.ends_with(".leat-index") && !name.ends_with(".leat-manifest"))
       to.push_back(std::move(name));
   });
   for (const auto& x : folders)
-    add_matches(store, x, after, others, to);
+    try {
+      add_matches(store, x, after, others, to);
+    } catch (const error& problem) {
+      if (problem.code() != errc::not_found) // otherwise it has been removed meanwhile
+        throw;
+    }
 }
 
 } // namespace
 
 std::vector<std::string> listed_matches(const object_store& store, const std::string& pattern,
-                                        passed_over& others) try {
+                                        passed_over& others) {
   const auto glob = pattern.find_first_of("*?[");
   const auto slash = pattern.rfind('/', glob);
   std::vector<std::string> names;
@@ -46,10 +52,6 @@ std::vector<std::string> listed_matches(const object_store& store, const std::st
               names);
   std::sort(names.begin(), names.end());
   return names;
-} catch (const error& x) {
-  if (x.code() != errc::not_found)
-    throw;
-  return {}; // the folder does not exist: nothing matches
 }
 
 } // namespace leat

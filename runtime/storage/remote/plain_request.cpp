@@ -1,11 +1,15 @@
 #include "runtime/storage/remote/plain_request.hpp"
 
 #include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/text.hpp"
 #include "runtime/base/utf8.hpp"
+#include "runtime/storage/remote/certificate_bundle.hpp"
 #include "runtime/storage/remote/web_address.hpp"
 
 #include <curl/curl.h>
+#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <new>
 
@@ -34,6 +38,18 @@ std::size_t append(char* bytes, std::size_t one, std::size_t size, void* to) noe
   }
 }
 
+/// By which services that issue tokens say what is wrong: ", invalid_grant"; empty if there is
+/// none.
+std::string error_word(const std::string& body) {
+  const auto all = nlohmann::json::parse(body, nullptr, false);
+  const auto word = all.is_object() ? all.find("error") : all.end();
+  if (word == all.end() || !word->is_string())
+    return {};
+  const auto text = word->get<std::string>();
+  const bool is_word = text.size() <= 40 && std::all_of(text.begin(), text.end(), is_word_char);
+  return is_word && !text.empty() ? ", " + text : std::string{};
+}
+
 } // namespace
 
 std::string ask(const plain_request& x) {
@@ -55,21 +71,28 @@ std::string ask(const plain_request& x) {
   set(CURLOPT_URL, x.url.c_str());
   set(CURLOPT_CUSTOMREQUEST, x.method.c_str());
   set(CURLOPT_HTTPHEADER, headers.get());
+  if (!x.body.is_empty()) {
+    set(CURLOPT_POSTFIELDSIZE, static_cast<long>(x.body.reveal().size()));
+    set(CURLOPT_POSTFIELDS, x.body.reveal().data());
+  }
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_PROTOCOLS_STR, "http,https");
-  set(CURLOPT_NOPROXY, "169.254.169.254,169.254.170.2,169.254.170.23,localhost,127.0.0.1");
+  if (x.is_direct)
+    set(CURLOPT_PROXY, ""); // whatever http_proxy says
+  if (const char* bundle = certificate_bundle())
+    set(CURLOPT_CAINFO, bundle);
   set(CURLOPT_TIMEOUT_MS, static_cast<long>(x.timeout.count()));
-  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(x.timeout.count()));
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(x.connect_timeout.count()));
   set(CURLOPT_WRITEFUNCTION, &append);
   set(CURLOPT_WRITEDATA, static_cast<void*>(&body));
   const auto result = ::curl_easy_perform(handle.get());
   long status = 0;
   ::curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);
   if (result != CURLE_OK || status != 200)
-    throw_file_error(errc::io, "s3", as_utf8(without_secrets(x.url)),
-                     result == CURLE_OK ? "HTTP status " + std::to_string(status)
+    throw_file_error(errc::io, x.stage, as_utf8(without_secrets(x.url)),
+                     result == CURLE_OK ? "HTTP status " + std::to_string(status) + error_word(body)
                                         : std::string{::curl_easy_strerror(result)},
-                     "credentials from this service");
+                     x.needed);
   return body;
 }
 

@@ -31,9 +31,16 @@ byte_range range_fetch::to_ask() const noexcept {
   return learns_only() ? byte_range{0, 1} : byte_range{range_.begin + got_, range_.end};
 }
 
+std::string range_fetch::asked_text() const {
+  return takes_whole() || learns_only()
+             ? std::string{}
+             : "bytes " + std::to_string(range_.begin) + " to " + std::to_string(range_.end - 1);
+}
+
 http_verdict range_fetch::head(const http_head& x, const byte_range& asked) {
   if (takes_whole()) {
     body_->clear();
+    next_page = next_in_links(x);
     if (x.status == 200)
       return {.is = http_verdict::kind::good, .range = asked};
     auto verdict = judge(x, asked, {});
@@ -49,6 +56,22 @@ http_verdict range_fetch::head(const http_head& x, const byte_range& asked) {
   if (verdict.is == kind::good || verdict.is == kind::beyond)
     object_->learn(verdict.pin);
   return verdict;
+}
+
+std::shared_ptr<range_fetch> range_fetch::part(const byte_range& range, read_done done) const {
+  std::vector<std::span<std::byte>> into;
+  auto at = range_.begin;
+  for (const auto& x : into_) {
+    const auto begin = std::max(at, range.begin);
+    const auto end = std::min(at + x.size(), range.end);
+    if (begin < end)
+      into.push_back(
+          x.subspan(static_cast<std::size_t>(begin - at), static_cast<std::size_t>(end - begin)));
+    at += x.size();
+  }
+  auto made = std::make_shared<range_fetch>(object_, range.begin, std::move(into), std::move(done));
+  made->is_urgent = is_urgent;
+  return made;
 }
 
 void range_fetch::put(std::uint64_t offset, std::span<const std::byte> bytes) {

@@ -3,7 +3,7 @@
 #include "runtime/storage/object_store.hpp"
 #include "runtime/storage/remote/http_head.hpp"
 #include "runtime/storage/remote/remote_object.hpp"
-#include "runtime/storage/remote/retry_schedule.hpp"
+#include "runtime/storage/remote/server/retry_schedule.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,13 +30,18 @@ public:
               read_done done);
 
   remote_object& object() const noexcept { return *object_; }
+  const std::shared_ptr<remote_object>& shared_object() const noexcept { return object_; }
   bool learns_only() const noexcept { return range_.size() == 0; }
   bool takes_whole() const noexcept { return body_ != nullptr; }
 
   /// What a request asks for now.
   byte_range to_ask() const noexcept;
+  /// All of what it fetches, in words; empty where that is no range.
+  std::string asked_text() const;
   /// Judges the head of a response to a request for `asked`, and learns the object's pin.
   http_verdict head(const http_head& x, const byte_range& asked);
+  /// A fetch of a part of this one's range, to the same places. This one waits for it.
+  std::shared_ptr<range_fetch> part(const byte_range& range, read_done done) const;
   /// Puts bytes in their place, at an offset of the object.
   void put(std::uint64_t offset, std::span<const std::byte> bytes);
   /// All bytes before `offset` are in their places. The object may turn out to end before what was
@@ -55,6 +60,8 @@ public:
   /// Somebody waits for it.
   bool is_urgent = true;
   int redirects = 0;
+  /// Of an answer that is taken whole: where another page of it is.
+  std::string next_page = {};
 
 private:
   std::shared_ptr<remote_object> object_;

@@ -3,6 +3,7 @@
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/storage/remote/expected_reads.hpp"
+#include "runtime/storage/remote/web_address.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -90,7 +91,7 @@ void cut(run_of_parts& x, std::uint64_t object_bytes) {
 
 /// `object` gives the object of a number.
 template <class Object>
-void begin_reads(std::vector<run_of_parts> runs, Object object, transfers& by, read_done done,
+void begin_reads(std::vector<run_of_parts> runs, Object object, range_fetcher& by, read_done done,
                  const std::stop_token& stop, bool is_urgent) {
   if (const auto end = std::find_if(runs.begin(), runs.end(), [](auto& x) { return x.size == 0; });
       end != runs.end())
@@ -130,7 +131,8 @@ private:
 
 class remote_objects final : public far_objects {
 public:
-  remote_objects(std::vector<std::shared_ptr<remote_object>> objects, std::shared_ptr<transfers> by)
+  remote_objects(std::vector<std::shared_ptr<remote_object>> objects,
+                 std::shared_ptr<range_fetcher> by)
       : by_(std::move(by)), objects_(std::move(objects)), states_(objects_.size()) {}
   ~remote_objects() override {
     stop_.request_stop(); // of requests that `expect_stats` began
@@ -140,6 +142,7 @@ public:
   }
 
   std::string name(std::size_t object) const override { return objects_[object]->name(); }
+  std::string place(std::size_t object) const override { return objects_[object]->url(); }
 
   object_version stat(std::size_t object) override {
     auto& x = *objects_[object];
@@ -151,6 +154,39 @@ public:
     }
     return {
         .size = pin->size, .mtime_ns = object_version::no_time, .tag = std::move(pin->validator)};
+  }
+
+  void expect_version(std::size_t object, const object_version& x) override {
+    // It goes into the headers of requests.
+    if (x.tag.empty() || has_control_character(x.tag))
+      return;
+    objects_[object]->learn(
+        {.size = x.size, .is = kind_of_validator(x.tag), .validator = x.tag, .is_told = true});
+  }
+
+  read_result read_here(std::span<const read_part> parts, const std::stop_token& stop) override {
+    if (const auto bytes = read_at_hand(parts); bytes > 0)
+      return {.bytes = bytes, .failure = {}};
+    return far_objects::read_here(parts, stop);
+  }
+
+  void read_ahead_if_far(const expected_range& range, read_room room, read_done done,
+                         const std::stop_token& stop) override {
+    by_->look_for(
+        objects_[range.object], {range.offset, range.offset + range.size},
+        [this, range, stop, room = std::move(room), done = std::move(done)](bool is_near) {
+          if (is_near)
+            return done({});
+          try {
+            far_objects::read_ahead_if_far(range, room, done, stop);
+          } catch (...) { // no memory: whoever needs them reads them
+            done({});
+          }
+        });
+  }
+
+  bool is_at_hand(const expected_range& x) noexcept override {
+    return by_->is_open(*objects_[x.object], {x.offset, x.offset + x.size});
   }
 
   void expect_stats() noexcept override {
@@ -169,12 +205,27 @@ private:
     std::shared_ptr<const error> failure = {};
   };
 
+  /// Reads the first parts as far as they are at hand; how many bytes that are.
+  std::uint64_t read_at_hand(std::span<const read_part> parts) {
+    std::uint64_t bytes = 0;
+    for (const auto& x : runs_of(parts)) {
+      if (!by_->read_at_hand(*objects_[x.object], x.begin, x.into))
+        break;
+      bytes += x.size;
+    }
+    return bytes;
+  }
+
   /// Asks for the version, unless that was done before.
   void ask(std::size_t object) {
     {
       const mutex_lock lock{mutex_};
       if (states_[object].is == asking::yes)
         return;
+      if (objects_[object]->pin()) { // the answer may just have come, also after a failure
+        states_[object] = {};
+        return;
+      }
       states_[object] = {.is = asking::yes};
       ++asked_;
     }
@@ -213,7 +264,7 @@ private:
         is_urgent);
   }
 
-  std::shared_ptr<transfers> by_;
+  std::shared_ptr<range_fetcher> by_;
   std::vector<std::shared_ptr<remote_object>> objects_;
   std::stop_source stop_;
   mutex mutex_;
@@ -226,7 +277,7 @@ private:
 class listed_objects final : public far_objects {
 public:
   listed_objects(std::shared_ptr<const object_names> names, std::string stage,
-                 remote_object_maker make, std::shared_ptr<transfers> by)
+                 remote_object_maker make, std::shared_ptr<range_fetcher> by)
       : names_(std::move(names)), stage_(std::move(stage)), make_(std::move(make)),
         by_(std::move(by)) {}
 
@@ -271,21 +322,21 @@ private:
   const std::shared_ptr<const object_names> names_;
   const std::string stage_;
   const remote_object_maker make_;
-  const std::shared_ptr<transfers> by_;
+  const std::shared_ptr<range_fetcher> by_;
 };
 
 } // namespace
 
 std::shared_ptr<stored_objects>
 open_remote_objects(std::vector<std::shared_ptr<remote_object>> objects,
-                    std::shared_ptr<transfers> by) {
+                    std::shared_ptr<range_fetcher> by) {
   return std::make_shared<expected_reads>(
       std::make_shared<remote_objects>(std::move(objects), std::move(by)), process_read_ahead());
 }
 
 std::shared_ptr<stored_objects> open_listed_objects(std::shared_ptr<const object_names> names,
                                                     std::string stage, remote_object_maker make,
-                                                    std::shared_ptr<transfers> by) {
+                                                    std::shared_ptr<range_fetcher> by) {
   return std::make_shared<expected_reads>(
       std::make_shared<listed_objects>(std::move(names), std::move(stage), std::move(make),
                                        std::move(by)),

@@ -6,14 +6,14 @@
 #include "runtime/base/threads/fork_check.hpp"
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/base/utf8.hpp"
-#include "runtime/storage/remote/flow_limit.hpp"
-#include "runtime/storage/remote/hedge_timer.hpp"
+#include "runtime/storage/remote/curl_loop.hpp"
+#include "runtime/storage/remote/server/server_state.hpp"
 #include "runtime/storage/remote/web_request.hpp"
 
 #include <curl/curl.h>
 
 #include <algorithm>
-#include <deque>
+#include <ctime>
 #include <functional>
 #include <list>
 #include <map>
@@ -26,35 +26,7 @@ namespace leat {
 
 namespace {
 
-using fetch_ptr = std::shared_ptr<range_fetch>;
-
 constexpr int most_redirects = 5;
-/// More than are ever in flight: otherwise libcurl closes connections that are about to be used.
-constexpr long most_kept_connections = 1024;
-
-/// What is known of a server, and the fetches that wait for their turn.
-struct server_state {
-  explicit server_state(const transfer_settings& how)
-      : flow(how.first_in_flight, how.most_in_flight), hedges(how.hedge_after.count()) {}
-
-  flow_limit flow;
-  hedge_timer hedges;
-  retry_budget retries;
-  std::deque<fetch_ptr> urgent;
-  std::deque<fetch_ptr> others;
-  std::size_t in_flight = 0;
-  /// It wants to be left alone until then.
-  std::int64_t pause_until = 0;
-  bool has_answered = false;
-
-  bool has_waiting() const noexcept { return !urgent.empty() || !others.empty(); }
-  fetch_ptr take() {
-    auto& from = urgent.empty() ? others : urgent;
-    auto x = std::move(from.front());
-    from.pop_front();
-    return x;
-  }
-};
 
 /// One request for a fetch.
 struct attempt {
@@ -70,14 +42,33 @@ struct attempt {
   bool is_hedged = false;
 };
 
+void count_queue(server_state& server, bool is_queued, std::int64_t now, transfer_counts& to) {
+  if (server.is_queued == is_queued)
+    return;
+  server.is_queued = is_queued;
+  if (is_queued)
+    to.queued.enter(now);
+  else
+    to.queued.leave(now);
+}
+
+/// Of a request that was answered.
+void count_times(const attempt& x, std::int64_t now, transfer_counts& to) {
+  const auto took = x.request.times();
+  auto& way = x.server.round_trip;
+  if (took.round_trip > 0)
+    way = way == 0 ? took.round_trip : std::min(way, took.round_trip);
+  to.requesting.fetch_add(now - x.begun, std::memory_order_relaxed);
+  to.answering.fetch_add(std::max<std::int64_t>(0, took.to_answer - way),
+                         std::memory_order_relaxed);
+}
+
 } // namespace
 
-class transfers::loop : not_copied {
+class transfers::loop : leat::not_copied {
 public:
-  explicit loop(const transfer_settings& how) : how_(how), multi_(::curl_multi_init()) {
-    if (!multi_)
-      throw std::bad_alloc{};
-    ::curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, most_kept_connections);
+  loop(const transfer_settings& how, std::shared_ptr<transfer_counts> counts)
+      : counts(std::move(counts)), how_(how) {
     thread_ = begin_thread("remote reads", [this] { run(); });
   }
   ~loop() {
@@ -85,7 +76,7 @@ public:
       const mutex_lock lock{mutex_};
       is_ending_ = true;
     }
-    ::curl_multi_wakeup(multi_.get());
+    requests_.wake();
     thread_.join();
   }
 
@@ -97,7 +88,7 @@ public:
       add_stop(number, stop);
   }
 
-  transfer_counts counts;
+  const std::shared_ptr<transfer_counts> counts;
 
 private:
   enum class word : std::uint8_t { begin, stop };
@@ -107,17 +98,17 @@ private:
     /// Only of a new one.
     fetch_ptr fetch;
   };
-  struct freeing {
-    void operator()(CURLM* x) const noexcept { ::curl_multi_cleanup(x); }
-  };
   using stop_callback = std::stop_callback<std::function<void()>>;
 
   void tell(told x) {
+    bool is_asleep = false;
     {
       const mutex_lock lock{mutex_};
       inbox_.push_back(std::move(x));
+      is_asleep = std::exchange(is_asleep_, false); // whoever is first wakes it
     }
-    ::curl_multi_wakeup(multi_.get());
+    if (is_asleep)
+      requests_.wake();
   }
 
   /// The fetch may have ended by the time this is called, or may end meanwhile.
@@ -135,13 +126,15 @@ private:
       if (is_ending && fail_all())
         return;
       begin_what_may();
-      int running = 0;
-      ::curl_multi_perform(multi_.get(), &running);
-      if (end_attempts())
-        continue; // others may begin
-      const auto wait = until_next_event();
-      ::curl_multi_poll(multi_.get(), nullptr, 0, wait, nullptr);
+      requests_.turn(may_sleep() ? until_next_event() : 0);
+      end_attempts();
     }
+  }
+
+  bool may_sleep() {
+    const mutex_lock lock{mutex_};
+    is_asleep_ = inbox_.empty() && !is_ending_;
+    return is_asleep_;
   }
 
   bool take_inbox() {
@@ -153,6 +146,7 @@ private:
       now.swap(inbox_);
       stops.swap(stops_inbox_);
       is_ending = is_ending_;
+      is_asleep_ = false;
     }
     for (auto& x : now)
       if (x.what == word::begin)
@@ -169,13 +163,16 @@ private:
   server_state& server_of(const range_fetch& x) {
     const auto [at, is_new] = servers_.try_emplace(x.object().server(), nullptr);
     if (is_new)
-      at->second = std::make_unique<server_state>(how_);
+      at->second = std::make_unique<server_state>(how_, steady_ns());
     return *at->second;
   }
 
   void queue_new(fetch_ptr x) {
-    x->schedule.emplace(how_.retry, x->number, steady_ns());
+    const auto now = steady_ns();
+    x->schedule.emplace(how_.retry, x->number, now);
     live_.emplace(x->number, x);
+    if (const auto& server = server_of(*x); server.given_up_until > now)
+      return fail(x, errc::io, server.got, server.needed);
     queue(std::move(x));
   }
   void queue(fetch_ptr x) {
@@ -183,15 +180,16 @@ private:
     (x->is_urgent ? server.urgent : server.others).push_back(std::move(x));
   }
 
-  void stop(const fetch_ptr& x) {
+  /// Ends it wherever it waits.
+  void end_early(const fetch_ptr& x, const std::string& got, const std::string& needed) {
     auto& server = server_of(*x);
     for (auto* waiting : {&server.urgent, &server.others})
       waiting->erase(std::remove(waiting->begin(), waiting->end(), x), waiting->end());
     for (auto i = later_.begin(); i != later_.end();)
       i = i->second == x ? later_.erase(i) : std::next(i);
-    forget(*x);
-    x->fail(errc::io, "a read that was stopped", "a job that continues");
+    fail(x, errc::io, got, needed);
   }
+  void stop(const fetch_ptr& x) { end_early(x, "a read that was stopped", "a job that continues"); }
 
   /// Removes what is known of a fetch that does not wait for its turn: its requests are cancelled.
   void forget(const range_fetch& x) {
@@ -206,14 +204,17 @@ private:
   }
 
   std::list<attempt>::iterator remove(std::list<attempt>::iterator x) {
-    ::curl_multi_remove_handle(multi_.get(), x->request.handle());
+    requests_.remove(x->request.handle());
     --x->server.in_flight;
+    counts->in_flight.fetch_sub(1, std::memory_order_relaxed);
     return attempts_.erase(x);
   }
 
   bool fail_all() {
     while (!live_.empty())
       stop(fetch_ptr{live_.begin()->second});
+    for (auto& [name, server] : servers_)
+      count_queue(*server, false, steady_ns(), *counts);
     return true;
   }
 
@@ -230,6 +231,8 @@ private:
              && server->pause_until <= now)
         begin_attempt(server->take(), *server, now, false);
     begin_hedges(now);
+    for (auto& [name, server] : servers_)
+      count_queue(*server, server->has_waiting(), now, *counts);
   }
 
   void begin_attempt(fetch_ptr x, server_state& server, std::int64_t now, bool is_second) {
@@ -252,12 +255,13 @@ private:
     made.mark = server.flow.begin();
     made.is_hedged = is_second || fetch.takes_whole(); // of which each request begins anew
     ++server.in_flight;
+    counts->in_flight.fetch_add(1, std::memory_order_relaxed);
     if (!is_second) {
       server.hedges.asked();
       server.retries.asked();
     }
-    counts.requests.fetch_add(1, std::memory_order_relaxed);
-    ::curl_multi_add_handle(multi_.get(), made.request.handle());
+    counts->requests.fetch_add(1, std::memory_order_relaxed);
+    requests_.add(made.request.handle());
   }
 
   /// Sends those requests a second time that take too long.
@@ -269,7 +273,7 @@ private:
       x.is_hedged = true; // also if no more of these may be sent
       if (!x.server.hedges.take())
         continue;
-      counts.hedges.fetch_add(1, std::memory_order_relaxed);
+      counts->hedges.fetch_add(1, std::memory_order_relaxed);
       begin_attempt(x.fetch, x.server, now, true);
     }
   }
@@ -290,40 +294,38 @@ private:
     return static_cast<int>(std::max<std::int64_t>(0, next - now + 999'999) / 1'000'000);
   }
 
-  bool end_attempts() {
-    bool any = false;
-    int left = 0;
-    while (const auto* message = ::curl_multi_info_read(multi_.get(), &left)) {
-      if (message->msg != CURLMSG_DONE)
-        continue;
-      const auto result = message->data.result;
+  void end_attempts() {
+    while (const auto ended = requests_.next_ended()) {
       const auto at = std::find_if(attempts_.begin(), attempts_.end(), [&](const attempt& x) {
-        return x.request.handle() == message->easy_handle;
+        return x.request.handle() == ended->easy;
       });
-      if (at == attempts_.end())
-        continue;
-      any = true;
-      end(at, result);
+      if (at != attempts_.end())
+        end(at, ended->result);
     }
-    return any;
   }
 
-  void end(std::list<attempt>::iterator at, CURLcode result) {
+  void end(std::list<attempt>::iterator at, int result) {
     const auto now = steady_ns();
     std::list<attempt> ended;
-    ::curl_multi_remove_handle(multi_.get(), at->request.handle());
+    requests_.remove(at->request.handle());
     --at->server.in_flight;
+    counts->in_flight.fetch_sub(1, std::memory_order_relaxed);
     ended.splice(ended.end(), attempts_, at);
     auto& x = ended.front();
     const auto fetch = x.fetch;
     const auto outcome = x.request.finish(result, *fetch);
-    counts.bytes.fetch_add(outcome.bytes, std::memory_order_relaxed);
+    counts->bytes.fetch_add(outcome.bytes, std::memory_order_relaxed);
     if (x.request.head().status != 0) {
       x.server.has_answered = true;
-      x.server.flow.answered(x.server.has_waiting());
+      x.server.flow.answered(x.server.has_waiting(), outcome.bytes, now);
+      count_times(x, now, *counts);
+      if (const auto time = server_time(x.request.head()); time && x.request.answered_at() != 0)
+        counts->clock_ahead.store(*time - x.request.answered_at(), std::memory_order_relaxed);
     }
     if (outcome.bytes > 0 && !x.request.is_second())
       fetch->schedule->progressed(now);
+    if (outcome.bytes > 0 || outcome.is == web_outcome::kind::complete)
+      x.server.was_of_use(now);
     switch (outcome.is) {
     case web_outcome::kind::complete:
       return complete(x, now);
@@ -340,7 +342,7 @@ private:
     if (!x.is_hedged)
       x.server.hedges.took(now - x.begun);
     if (x.request.is_second())
-      counts.hedges_won.fetch_add(1, std::memory_order_relaxed);
+      counts->hedges_won.fetch_add(1, std::memory_order_relaxed);
     const auto fetch = x.fetch;
     forget(*fetch);
     fetch->succeed();
@@ -348,14 +350,14 @@ private:
 
   void follow(attempt& x, std::int64_t now) {
     const auto fetch = x.fetch;
-    if (const auto* signer = fetch->object().signer()) {
-      const auto& region = x.request.head().bucket_region;
+    if (const auto* signer = fetch->object().signer(); signer && !signer->follows_redirects()) {
+      const auto& region = x.request.head().service.bucket_region;
       return fail(fetch, errc::io,
                   region.empty() ? std::string{"a redirect"}
                                  : "a redirect to the region " + as_utf8(region),
                   signer->advice());
     }
-    const auto to = x.request.redirect_target(fetch->object().place());
+    const auto to = x.request.redirect_target();
     if (!to || ++fetch->redirects > most_redirects) {
       return fail(fetch, errc::io,
                   to ? "more than " + std::to_string(most_redirects) + " redirects"
@@ -375,11 +377,13 @@ private:
   void again(attempt& x, const web_outcome& outcome, std::int64_t now) {
     const auto fetch = x.fetch;
     if (outcome.is_wrong)
-      counts.wrong.fetch_add(1, std::memory_order_relaxed);
+      counts->wrong.fetch_add(1, std::memory_order_relaxed);
     const auto wait = wait_asked_for(x.request.head());
-    const auto asked_for =
-        wait ? std::optional{static_cast<std::int64_t>(*wait * 1e9)} : std::nullopt;
+    const auto asked_for = wait ? std::optional{std::min(static_cast<std::int64_t>(*wait * 1e9),
+                                                         how_.retry.patience / 2)}
+                                : std::nullopt;
     if (outcome.is_too_many) {
+      counts->throttled.fetch_add(1, std::memory_order_relaxed);
       x.server.flow.refused(x.mark);
       if (asked_for)
         x.server.pause_until = std::max(x.server.pause_until, now + *asked_for);
@@ -389,32 +393,51 @@ private:
     if (outcome.is_wrong && !fetch->schedule->take_wrong()) {
       return fail(fetch, errc::io, with_attempts(outcome.got, *fetch, now), outcome.needed);
     }
-    const auto at = fetch->schedule->next(now, asked_for, x.server.retries.take());
+    // Wrong answers are few by themselves.
+    const bool has_budget = outcome.is_wrong || x.server.retries.take();
+    const auto at = fetch->schedule->next(now, asked_for, has_budget);
     const bool is_hopeless =
         !x.server.has_answered && fetch->schedule->waited(now) > how_.first_answer.count();
     if (!at || is_hopeless) {
-      return fail(fetch, errc::io, with_attempts(outcome.got, *fetch, now), outcome.needed);
+      const auto got = with_attempts(outcome.got, *fetch, now);
+      const bool is_given_up = x.server.give_up(got, outcome.needed, how_, now);
+      fail(fetch, errc::io, got, outcome.needed);
+      return is_given_up ? end_those_who_wait(x.server, now) : void();
     }
-    counts.retries.fetch_add(1, std::memory_order_relaxed);
+    counts->retries.fetch_add(1, std::memory_order_relaxed);
     later_.emplace(*at, fetch);
+  }
+
+  /// Those who have waited for about as long for a server that was given up.
+  void end_those_who_wait(server_state& server, std::int64_t now) {
+    std::vector<fetch_ptr> all;
+    for (const auto& [number, x] : live_)
+      if (&server_of(*x) == &server && x->schedule->waited(now) > how_.retry.patience / 2)
+        all.push_back(x);
+    for (const auto& x : all)
+      end_early(x, server.got, server.needed);
   }
 
   static std::string with_attempts(const std::string& got, const range_fetch& fetch,
                                    std::int64_t now) {
     const auto& x = *fetch.schedule;
-    return got + ", after " + counted(static_cast<std::uint64_t>(x.attempts()), "request") + " and "
+    const auto asked = fetch.asked_text();
+    return got + ", after " + counted(static_cast<std::uint64_t>(x.attempts()), "request")
+           + (asked.empty() ? "" : " for " + asked) + " and "
            + std::to_string(x.waited(now) / 1'000'000'000) + " s without a byte";
   }
 
   const transfer_settings how_;
   std::atomic<std::uint64_t> last_number_{0};
   const fork_hazard hazard_;
-  std::unique_ptr<CURLM, freeing> multi_;
+  curl_loop requests_;
   mutex mutex_;
   std::vector<told> inbox_ LEAT_GUARDED_BY(mutex_);
   std::vector<std::pair<std::uint64_t, std::unique_ptr<stop_callback>>>
       stops_inbox_ LEAT_GUARDED_BY(mutex_);
   bool is_ending_ LEAT_GUARDED_BY(mutex_) = false;
+  /// It waits, and has to be told of what is in the inbox.
+  bool is_asleep_ LEAT_GUARDED_BY(mutex_) = false;
 
   // Used by the thread only:
   std::map<std::string, std::unique_ptr<server_state>> servers_;
@@ -426,12 +449,12 @@ private:
   std::thread thread_;
 };
 
-transfers::transfers(const transfer_settings& how) {
+transfers::transfers(const transfer_settings& how, std::shared_ptr<transfer_counts> counts) {
   static const auto is_ready = ::curl_global_init(CURL_GLOBAL_DEFAULT);
   if (is_ready != CURLE_OK)
     throw error(errc::no_resources,
                 {.stage = "remote reads", .got = ::curl_easy_strerror(is_ready)});
-  loop_ = std::make_unique<loop>(how);
+  loop_ = std::make_unique<loop>(how, std::move(counts));
 }
 
 transfers::~transfers() = default;
@@ -441,7 +464,7 @@ void transfers::begin(std::shared_ptr<range_fetch> x, const std::stop_token& sto
 }
 
 const transfer_counts& transfers::counts() const noexcept {
-  return loop_->counts;
+  return *loop_->counts;
 }
 
 } // namespace leat

@@ -78,6 +78,13 @@ std::string without_secrets(const std::string& name) {
   return name.substr(0, host) + "..." + name.substr(at, end - at);
 }
 
+void check_is_path(const std::string& name, const std::string& stage) {
+  if (!scheme_of(name).empty())
+    throw_file_error(
+        errc::invalid_argument, stage, as_utf8(without_secrets(name)), "an address",
+        "a path of this machine: leat puts nothing on servers but indexes of tar shards");
+}
+
 web_address::web_address(const std::string& name, const std::string& stage, spelling is) {
   const auto refuse = [&](std::string got, std::string needed) {
     throw_file_error(errc::invalid_argument, stage, as_utf8(without_secrets(name)), std::move(got),

@@ -14,6 +14,10 @@ std::string_view scheme_of(std::string_view name) noexcept;
 /// and its query.
 std::string without_secrets(const std::string& name);
 
+/// Where only a path of this machine may stand: throws `errc::invalid_argument`, with this `stage`,
+/// for a name that has a scheme.
+void check_is_path(const std::string& name, const std::string& stage);
+
 bool has_control_character(std::string_view text) noexcept;
 
 /// With all characters percent-encoded that requests do not have as they are; a "/", too, unless it

@@ -1,12 +1,11 @@
 #include "runtime/storage/remote/web_request.hpp"
 
 #include "runtime/base/utf8.hpp"
+#include "runtime/storage/remote/certificate_bundle.hpp"
 
 #include <curl/curl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <ctime>
 #include <new>
 #include <utility>
@@ -18,24 +17,11 @@ namespace {
 constexpr std::size_t most_of_error = 2048;
 /// So much of a body that is of no use is read, so that the connection can be used again.
 constexpr std::uint64_t most_drained = std::uint64_t{64} << 10;
+constexpr int first_of_refusals = 300;
 
 template <class Value>
 void set(void* handle, CURLoption option, Value value) {
   ::curl_easy_setopt(handle, option, value);
-}
-
-/// The bundle of certificates that the user names, as for other programs, or else that of the
-/// system: a libcurl that was built elsewhere may look for it in another place. Null: libcurl's
-/// own.
-const char* certificate_bundle() noexcept {
-  for (const char* name : {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"})
-    if (const char* value = std::getenv(name); value && *value)
-      return value;
-  for (const char* file : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-                           "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"})
-    if (::access(file, R_OK) == 0)
-      return file;
-  return nullptr;
 }
 
 void* add_header(void* list, const std::string& line) {
@@ -43,31 +29,6 @@ void* add_header(void* list, const std::string& line) {
   if (!longer)
     throw std::bad_alloc{};
   return longer;
-}
-
-/// Failures that no later request mends.
-bool is_final(int result) noexcept {
-  switch (result) {
-  case CURLE_UNSUPPORTED_PROTOCOL:
-  case CURLE_URL_MALFORMAT:
-  case CURLE_PEER_FAILED_VERIFICATION:
-  case CURLE_SSL_CACERT_BADFILE:
-  case CURLE_SSL_CERTPROBLEM:
-  case CURLE_SSL_ENGINE_NOTFOUND:
-    return true;
-  default:
-    return false;
-  }
-}
-
-/// The text between <Code> and </Code> in the error of a service, if it is a plain word.
-std::string service_code(std::string_view body) {
-  const auto begin = body.find("<Code>");
-  const auto end = body.find("</Code>");
-  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin + 6
-      || end - begin > 70)
-    return {};
-  return as_utf8(body.substr(begin + 6, end - begin - 6));
 }
 
 struct url_freeing {
@@ -86,6 +47,20 @@ std::string part_of(const url_ptr& x, CURLUPart part) {
 
 } // namespace
 
+bool is_final_failure(int result) noexcept {
+  switch (result) {
+  case CURLE_UNSUPPORTED_PROTOCOL:
+  case CURLE_URL_MALFORMAT:
+  case CURLE_PEER_FAILED_VERIFICATION:
+  case CURLE_SSL_CACERT_BADFILE:
+  case CURLE_SSL_CERTPROBLEM:
+  case CURLE_SSL_ENGINE_NOTFOUND:
+    return true;
+  default:
+    return false;
+  }
+}
+
 web_request::web_request(const byte_range& asked, bool is_second)
     : handle_(::curl_easy_init()), asked_(asked), is_second_(is_second) {}
 
@@ -100,6 +75,7 @@ void web_request::prepare(const std::string& url, const std::optional<object_pin
   if (!handle_)
     throw std::bad_alloc{};
   fetch_ = &fetch;
+  asked_at_ = url;
   curl_text_.assign(CURL_ERROR_SIZE, '\0');
   if (!fetch.takes_whole())
     headers_ = add_header(headers_, "Range: bytes=" + std::to_string(asked_.begin) + "-"
@@ -166,8 +142,10 @@ void web_request::take_header(std::string_view line) {
   const bool is_end = line == "\r\n" || line == "\n";
   if (!is_end)
     return head_.add_line(line);
-  if (head_.status >= 200)
-    verdict_ = fetch_->head(head_, asked_);
+  if (head_.status < 200)
+    return;
+  answered_at_ = std::time(nullptr);
+  verdict_ = fetch_->head(head_, asked_);
 }
 
 /// False: the rest is of no use, and too long to be read to its end.
@@ -188,18 +166,35 @@ bool web_request::take_body(std::span<const std::byte> bytes) {
     std::copy(bytes.begin(), bytes.end(), kept_.begin() + static_cast<std::ptrdiff_t>(got_));
   else if (!fetch_->learns_only()) {
     fetch_->put(asked_.begin + got_, bytes);
-    if (!fetch_->takes_whole())
+    // A body that does not say how long it is may turn out to be another one: until its end, none
+    // of it counts.
+    if (!fetch_->takes_whole() && head_.content_length)
       fetch_->has_come(asked_.begin + got_ + bytes.size());
   }
   got_ += bytes.size();
   return true;
 }
 
+web_request::durations web_request::times() const noexcept {
+  const auto time = [&](CURLINFO which) {
+    constexpr std::int64_t ns_in_us = 1000;
+    curl_off_t us = 0;
+    return ::curl_easy_getinfo(handle_, which, &us) == CURLE_OK ? std::int64_t{us} * ns_in_us : 0;
+  };
+  long connections = 0;
+  ::curl_easy_getinfo(handle_, CURLINFO_NUM_CONNECTS, &connections);
+  return {.to_answer = time(CURLINFO_STARTTRANSFER_TIME_T) - time(CURLINFO_PRETRANSFER_TIME_T),
+          .round_trip = connections > 0
+                            ? time(CURLINFO_CONNECT_TIME_T) - time(CURLINFO_NAMELOOKUP_TIME_T)
+                            : 0};
+}
+
 web_outcome web_request::finish(int result, range_fetch& fetch) {
   using kind = web_outcome::kind;
   if (!verdict_ || verdict_->is == http_verdict::kind::good) {
     const bool is_all = verdict_ && (fetch.takes_whole() || got_ == verdict_->range.size());
-    if (is_all && !has_too_many_ && result == CURLE_OK) {
+    const bool has_ended = result == CURLE_OK || (!fetch.takes_whole() && head_.content_length);
+    if (is_all && !has_too_many_ && has_ended) {
       if (is_second_ && !fetch.learns_only())
         fetch.put(asked_.begin, std::span{kept_}.first(static_cast<std::size_t>(got_)));
       if (!fetch.learns_only()) {
@@ -209,13 +204,20 @@ web_outcome web_request::finish(int result, range_fetch& fetch) {
       }
       return {.is = kind::complete, .bytes = got_};
     }
-    web_outcome x{.bytes = is_second_ || !verdict_ ? 0 : got_,
+    // Nothing is known to be in its place where a body is longer than its response said.
+    const bool has_part = verdict_ && !is_second_ && !is_all && !has_too_many_;
+    if (has_part && !fetch.learns_only() && !fetch.takes_whole())
+      fetch.has_come(asked_.begin + got_);
+    web_outcome x{.bytes = has_part ? got_ : 0,
                   .got = failure_text(result),
                   .needed = "a server that answers: check the address and the network"};
     if (result == CURLE_OUT_OF_MEMORY)
       return {.is = kind::failed, .code = errc::no_resources, .got = "no more memory"};
-    if (is_final(result)) {
+    if (is_final_failure(result)) {
       x.is = kind::failed;
+      if (result == CURLE_PEER_FAILED_VERIFICATION)
+        x.needed = "a certificate that is trusted here: AWS_CA_BUNDLE, CURL_CA_BUNDLE or "
+                   "SSL_CERT_FILE, the first of these that is set, names a bundle";
       return x;
     }
     if (verdict_ && (has_too_many_ || result == CURLE_OK)) {
@@ -233,13 +235,15 @@ web_outcome web_request::outcome_of_verdict(std::uint64_t bytes) const {
   using kind = http_verdict::kind;
   const auto& x = *verdict_;
   auto got = x.got;
-  const auto code = service_code(error_body_);
+  auto code = service_code(error_body_);
+  if (code.empty())
+    code = as_utf8(head_.service.error_code);
   if (!code.empty())
     got += ", " + code;
-  if (!head_.bucket_region.empty())
-    got += ", in the region " + as_utf8(head_.bucket_region);
-  if (!head_.request_id.empty())
-    got += ", request " + as_utf8(head_.request_id);
+  if (!head_.service.bucket_region.empty())
+    got += ", in the region " + as_utf8(head_.service.bucket_region);
+  if (!head_.service.request_id.empty())
+    got += ", request " + as_utf8(head_.service.request_id);
   switch (x.is) {
   case kind::good:
   case kind::beyond:
@@ -259,10 +263,16 @@ web_outcome web_request::outcome_of_verdict(std::uint64_t bytes) const {
             .needed = x.needed};
   case kind::not_found:
   case kind::refused:
-    if (fetch_->object().move_back()) // where a redirect led to may have become invalid
-      return {.is = web_outcome::kind::again, .is_wrong = true, .got = std::move(got)};
-    if (auto* const signer = fetch_->object().signer(); signer && x.is == kind::refused) {
-      const auto next = signer->refused(code, server_time(head_).value_or(0), std::time(nullptr));
+    if (fetch_->object().move_back(asked_at_)) // where a redirect led to may have become invalid
+      return {.is = web_outcome::kind::again,
+              .is_wrong = true,
+              .got = std::move(got),
+              .needed = x.needed};
+    // Who asks has nothing to do with a body that is of no use.
+    if (auto* const signer = fetch_->object().signer();
+        signer && x.is == kind::refused && head_.status >= first_of_refusals) {
+      const auto next = signer->refused(code.empty() ? std::to_string(head_.status) : code,
+                                        server_time(head_).value_or(0), std::time(nullptr));
       if (next != request_signer::answer::give_up)
         return {.is = web_outcome::kind::again,
                 .is_wrong = next == request_signer::answer::ask_again,
@@ -286,9 +296,10 @@ std::string web_request::failure_text(int result) const {
   return as_utf8(said.empty() ? std::string{::curl_easy_strerror(code)} : said);
 }
 
-std::optional<std::string> web_request::redirect_target(const std::string& from) const {
+std::optional<std::string> web_request::redirect_target() const {
   const url_ptr x{::curl_url()};
-  if (!x || ::curl_url_set(x.get(), CURLUPART_URL, from.c_str(), CURLU_PATH_AS_IS) != CURLUE_OK)
+  if (!x
+      || ::curl_url_set(x.get(), CURLUPART_URL, asked_at_.c_str(), CURLU_PATH_AS_IS) != CURLUE_OK)
     return {};
   const auto scheme = part_of(x, CURLUPART_SCHEME);
   if (::curl_url_set(x.get(), CURLUPART_URL, head_.location.c_str(), CURLU_PATH_AS_IS) != CURLUE_OK)

@@ -37,6 +37,9 @@ struct web_outcome {
   std::string needed = {};
 };
 
+/// Whether libcurl's result is a failure that no later request mends.
+bool is_final_failure(int result) noexcept;
+
 /// One HTTP request for a part of a fetch, over libcurl: judges the head of the response, and puts
 /// its body in its place. A second request for the same bytes keeps them until they are all there,
 /// since the first may still write.
@@ -52,10 +55,21 @@ public:
   bool is_second() const noexcept { return is_second_; }
   const http_head& head() const noexcept { return head_; }
 
+  /// In nanoseconds.
+  struct durations {
+    /// From the request to the first byte of its answer.
+    std::int64_t to_answer = 0;
+    /// Of its connection, as that was made; 0 if it was there before.
+    std::int64_t round_trip = 0;
+  };
+  durations times() const noexcept;
+  /// When the head of the response was there, in seconds since 1970: its body may take long.
+  std::int64_t answered_at() const noexcept { return answered_at_; }
+
   /// The transfer has ended; `result` is libcurl's.
   web_outcome finish(int result, range_fetch& fetch);
   /// Where the response sends the request; nothing if that is not allowed.
-  std::optional<std::string> redirect_target(const std::string& from) const;
+  std::optional<std::string> redirect_target() const;
 
 private:
   static std::size_t on_header(char* bytes, std::size_t one, std::size_t size, void* self) noexcept;
@@ -68,9 +82,12 @@ private:
   void* handle_;
   void* headers_ = nullptr;
   const byte_range asked_;
+  /// The URL, which the object may have left since.
+  std::string asked_at_;
   const bool is_second_;
   range_fetch* fetch_ = nullptr;
   http_head head_;
+  std::int64_t answered_at_ = 0;
   /// Once the head is complete.
   std::optional<http_verdict> verdict_;
   /// Bytes of the body that are in their place, or kept.

@@ -5,6 +5,7 @@
 
 #include <leat/functions.hpp>
 #include <leat/loader.hpp>
+#include <leat/once.hpp>
 #include <leat/snapshot.hpp>
 #include <leat/sources.hpp>
 
@@ -220,6 +221,23 @@ TEST_CASE("options of a cluster that cannot be are refused at once") {
     x.cluster->runs_coordinator = true;
     x.cluster->state_directory = "";
   }));
+}
+
+TEST_CASE("a job of a cluster has at most 64 feeds, and says so at once") {
+  const small_cluster in;
+  const auto data_of = [](int feeds) {
+    std::vector<pipeline> all;
+    for (int i = 0; i < feeds; ++i)
+      all.push_back(feed("feed " + std::to_string(i)));
+    return mix(std::move(all)).batch(8);
+  };
+  check_refusal(
+      [&] {
+        const loader x{data_of(65), in.options()};
+      },
+      errc::invalid_argument, {"65 feeds", "at most 64"});
+  { const loader x{data_of(64), in.options()}; }
+  const loader alone{data_of(65), {.workers = 1, .feeds_at = "127.0.0.1:0"}};
 }
 
 } // namespace leat::cluster_loader_test

@@ -54,6 +54,38 @@ TEST_CASE("report: a rank's state is the first thing that is wrong with it") {
   CHECK(state_of(x) == rank_state::failed);
 }
 
+TEST_CASE("report: a rank's feeds are as it states them, with its lag") {
+  auto rank = rank_at(0, 1);
+  rank.fed = {{.name = "queue",
+               .at = "10.0.0.5:4242",
+               .has_journal = true,
+               .records_read = 50,
+               .reached = 42,
+               .needed_from = 3,
+               .records_received = 21,
+               .bytes_received = 2100,
+               .waited_ns = 77,
+               .records_per_second = 5,
+               .bytes_per_second = 500,
+               .hunger = 120}};
+  const auto seen = report_of("a:1", status_with({rank})).ranks.at(0);
+  const feed_report expected{.name = "queue",
+                             .at = "10.0.0.5:4242",
+                             .has_journal = true,
+                             .records_read = 50,
+                             .reached = 42,
+                             .needed_from = 3,
+                             .records_received = 21,
+                             .bytes_received = 2100,
+                             .waited = std::chrono::nanoseconds{77},
+                             .records_per_second = 5,
+                             .bytes_per_second = 500,
+                             .waiting_permille = 120};
+  CHECK(seen.feeds == std::vector{expected});
+  CHECK(seen.feeds.front().lag() == 8);
+  CHECK(feed_report{.records_read = 3, .reached = 5}.lag() == 0);
+}
+
 TEST_CASE("report: no rank runs where no term does") {
   CHECK(state_of(rank_at(0, 1), job_phase::forming) == rank_state::ended);
   CHECK(state_of(rank_at(0, 1), job_phase::failed) == rank_state::ended);

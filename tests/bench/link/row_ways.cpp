@@ -213,6 +213,7 @@ public:
     guard_config config{.at = parse_ip("127.0.0.1").value(),
                         .certificates =
                             certificates_in(directory_of(x, "rank"), {link_role::rank})};
+    config.rules.as = link_role::rank;
     config.rules.roles = {link_role::worker};
     port_guard guard{std::move(config)};
     std::mutex mutex;
@@ -395,6 +396,7 @@ row_costs costs_of(const row_job& x) {
   const auto gigabytes = static_cast<double>(x.row_bytes) * static_cast<double>(x.rows) * 1e-9;
   return {.rows_per_second = static_cast<double>(x.rows) / found[0].at(1),
           .seconds_per_gigabyte = (found[0].at(0) + found[1].at(0)) / gigabytes,
+          .consumer_seconds_per_gigabyte = found[0].at(0) / gigabytes,
           .source_growth = found[1].at(1),
           .consumer_growth = found[0].at(2),
           .second_half_growth = found[0].at(3)};

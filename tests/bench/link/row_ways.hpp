@@ -33,6 +33,8 @@ struct row_costs {
   double rows_per_second = 0;
   /// Of both processes, from the first row to the last.
   double seconds_per_gigabyte = 0;
+  /// CPU time of the process that takes them, without the other one's.
+  double consumer_seconds_per_gigabyte = 0;
   /// Resident bytes over those before the first row; of the second half of the time.
   double source_growth = 0;
   double consumer_growth = 0;

@@ -24,6 +24,26 @@ MEMBERS = {"i": "int", "x": "float", "a": "i64[]", "s": "bytes", "d": "digits"}
 # The fields of the samples that read_files reads.
 FIELDS_OF_FORMATS = {"tar": {"txt": "bytes", "cls": "digits"}, "lines": {"text": "bytes"}, "json_lines": MEMBERS}
 FOLDERS = {"tar": "streams", "lines": "lines", "json_lines": "json"}
+# Of bytes as they are, but for the space; most others have no token.
+TOKENS = ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "Ġ", "e", "i", "n", "t", "x", "in", "11", "Ġin", "te", "Ġ1", "ex", "<end>")
+TOKENIZER = {
+    "added_tokens": [{"id": len(TOKENS) - 1, "content": "<end>", "special": True, "normalized": False}],
+    "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
+    "post_processor": {
+        "type": "TemplateProcessing",
+        "single": [{"Sequence": {"id": "A"}}, {"SpecialToken": {"id": "<end>"}}],
+        "special_tokens": {"<end>": {"ids": [len(TOKENS) - 1]}},
+    },
+    "model": {
+        "type": "BPE",
+        "vocab": {token: number for number, token in enumerate(TOKENS[:-1])},
+        "merges": ["i n", "1 1", "Ġ in", "t e", "Ġ 1", "e x"],
+    },
+}
+# Of a unigram model: pieces with whole scores, whose sums are exact, and ways to one end that are equally good.
+PIECES = {"\u2581": -2, "0": -3, "1": -3, "2": -3, "3": -3, "4": -4, "5": -4, "6": -4, "7": -4, "i": -2, "n": -2, "t": -3, "e": -3,
+          "in": -4, "inin": -7, "11": -5, "\u25811": -6, "\u2581in": -5, "te": -7, "tex": -8, "ex": -5}  # fmt: skip
+SPECIAL_PIECES = {"<unk>": 2, "<s>": 3, "</s>": 3}  # with their types
 
 
 class KnownSource:
@@ -73,8 +93,23 @@ def make_data():
     """Writes the data sets into the working directory; they are the same for every seed."""
     once = KnownSource(("standard_input", {}), {"text": "bytes"}, len(STANDARD_INPUT.split(b"\n")), ANY_UNITS)
     write_file(STANDARD_INPUTS["lines"], STANDARD_INPUT)
+    write_file("tokenizer.json", json.dumps(TOKENIZER).encode())
+    write_file("pieces.model", piece_model())
     mixed_data()
     return [*indexed_data(), *stream_data(), *line_data(), *list_data(), once]
+
+
+def piece_model():
+    """As SentencePiece writes it: messages of Protobuf."""
+
+    def message(field, content):
+        return bytes([field * 8 + 2, len(content)]) + content
+
+    def piece(text, score, kind):
+        return message(1, message(1, text.encode()) + b"\x15" + struct.pack("<f", score) + b"\x18" + bytes([kind]))
+
+    special = b"".join(piece(text, 0, kind) for text, kind in SPECIAL_PIECES.items())
+    return special + b"".join(piece(text, score, 1) for text, score in PIECES.items()) + message(2, b"\x18\x01")
 
 
 def indexed_data():

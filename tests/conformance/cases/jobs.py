@@ -26,10 +26,11 @@ from cases.snapshots import TORN, Run, Snapshots
 
 
 class Chain:
-    """One job. `due`: {(epoch, step): rows}; `error`: why it cannot continue after them, or None."""
+    """One job. `due`: {(epoch, step): rows}; `error`: why it cannot continue after them, or None. `write`: writes the pipeline for the
+    next attempt."""
 
-    def __init__(self, commands, case, expected, job):
-        self.commands, self.case, self.job = commands, case, job
+    def __init__(self, commands, case, expected, job, write):
+        self.commands, self.case, self.job, self.write = commands, case, job, write
         self.due, self.error = expected.handed_over(job["epochs"], job["steps"], job["bad"], job["throw"])
         self.is_once = case.stdin is not None
         self.handed, self.logs = Handed(self.due), {}
@@ -56,6 +57,7 @@ class Chain:
         self.attempt, self.runs_to_end = attempt, self.error or attempt["kill"] is None
         self.kills = [None] if self.runs_to_end else attempt["kills"] if attempt["apart"] else [attempt["kill"]]
         self.open_logs(number)
+        self.write()
         found, options = self.snapshots.newest(), []
         if found == TORN:
             fault = self.fault_of_refusal(self.arguments([], 0))

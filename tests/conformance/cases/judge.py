@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import random
 
 import reference
 from cases.command import Late
@@ -115,29 +116,37 @@ def listed(iterator):
 
 
 class Judge:
-    """Runs commands on cases."""
+    """Runs commands on cases. `places`: where pipelines find their data (cases/served.py); None: in files."""
 
-    def __init__(self, commands, sources=None):
-        self.commands, self.sources = commands, {} if sources is None else sources
+    def __init__(self, commands, sources=None, places=None):
+        self.commands, self.sources, self.places = commands, {} if sources is None else sources, places
 
     def failure_of(self, case):
         """None if all is well. Raises NoCase."""
-        write_file("./case.leat", case.text().encode("utf-8", "surrogateescape"))
+        rng = random.Random(case.style)
+        self.write(case, rng)
         if case.raw is not None:
             return self.failure_of_text(case)
         expected = Expected(case, self.sources)
         try:
             for epoch in case.epochs:
+                self.write(case, rng)
                 failure = self.compare_order(case, expected, epoch)
                 if failure:
                     return failure
             for job in case.jobs:
-                fault = Chain(self.commands, case, expected, job).fault()
+                fault = Chain(self.commands, case, expected, job, lambda: self.write(case, rng)).fault()
                 if fault:
                     return Failure(*fault)
         except Late as late:
             return Failure("hang", str(late))
         return None
+
+    def write(self, case, rng):
+        """Each time with its data in other places."""
+        is_moved = self.places and case.raw is None
+        text = pipeline_text(self.places.drawn(case.tree, rng), case.style) if is_moved else case.text()
+        write_file("./case.leat", text.encode("utf-8", "surrogateescape"))
 
     def failure_of_text(self, case):
         """Checks that any text is refused with a clear error, or has the right order."""

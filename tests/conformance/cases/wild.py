@@ -7,6 +7,7 @@ from plain.iterators import INDEXED_OPERATORS
 from plain.text_form import Node
 
 FIELDS = ("value", "tokens", "text", "txt", "cls", "i", "x", "a", "s", "d", "u")
+TEXTS = ("text", "txt", "cls", "s", "d")
 KINDS_OF_NUMBERS = ("i", "x", "d", "cls", "n")
 
 
@@ -100,7 +101,9 @@ class WildGrower:
 
     def map(self, budget, below):
         node, fields = self.tree(budget, below)
-        field, kind = self.some(fields), self.rng.randrange(13)
+        field, kind = self.some(fields), self.rng.randrange(14)
+        if kind == 13:
+            return self.tokenize(field, node, fields) if self.rng.random() < 0.6 else self.sentencepiece(field, node, fields)
         if kind == 0:
             return self.over("map", {"name": "select@1", "fields": [field]}, node), [field]
         if kind == 1:
@@ -127,6 +130,23 @@ class WildGrower:
             return self.text_map(kind, field, node, fields)
         o = {"name": "pad@1", "field": field, "length": self.rng.randint(0, 16), "value": self.rng.choice((0, 9, 255, 300))}
         return self.over("map", o, node), fields
+
+    def tokenize(self, field, node, fields):
+        rng = self.rng
+        into = rng.choice((self.new_name(), self.new_name(), field, "tokens"))
+        o = {"name": "tokenize@1", "tokenizer": "tokenizer.json", "field": field, "into": into, "dtype": rng.choice(("u8", "u16", "i32", "u32", "i64"))}
+        o.update({x: rng.random() < 0.3 for x in ("add_special_tokens", "keep_text", "encode_special_tokens")})
+        if rng.random() < 0.3:
+            o["max_tokens"] = rng.randint(1, 5)
+        rest = [x for x in fields if x != into and (x != field or o["keep_text"])]
+        return self.over("map", o, node), [*rest, into]
+
+    def sentencepiece(self, field, node, fields):
+        into = self.rng.choice((self.new_name(), self.new_name(), field, "tokens"))
+        o = {"name": "sentencepiece@1", "model": "pieces.model", "field": field, "into": into}
+        o.update({x: self.rng.random() < 0.3 for x in ("keep_text", "begin", "end")})
+        rest = [x for x in fields if x != into and (x != field or o["keep_text"])]
+        return self.over("map", o, node), [*rest, into]
 
     def text_map(self, kind, field, node, fields):
         rng = self.rng
@@ -421,7 +441,9 @@ class WildGrower:
         sources = [self.count] * 5 + [self.odd_shards, self.records, self.arrays, self.windows, self.documents]
         if not self.indexed:
             sources += [self.mixed] * 4 + [self.plain_lines, self.good_json]
-        return rng.choice(sources)()
+        node, fields = rng.choice(sources)()
+        texts = [x for x in fields if x in TEXTS]
+        return self.tokenize(rng.choice(texts), node, fields) if texts and rng.random() < 0.25 else (node, fields)
 
     def count(self):
         return Node("count", {"records": self.number(), "bytes": self.rng.choice((1, 4, 8, 8))}, []), ["value"]

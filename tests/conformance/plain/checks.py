@@ -34,7 +34,10 @@ FUNCTIONS = {
             "add_tokens@1": ({"field": str, "begin": "numbers", "end": "numbers"}, 1),
             "default_field@1": ({"field": str, "value": "any", "type": str}, 2),
             "loss_mask@1": ({"field": str, "begin": "numbers", "end": "numbers", "include_end": bool, "into": str}, 2),
-            "normalize_text@1": ({"field": str, "spaces": str, "trim": bool, "line_ends": bool, "control": bool, "lower": bool, "unicode": str}, 1)},
+            "normalize_text@1": ({"field": str, "spaces": str, "trim": bool, "line_ends": bool, "control": bool, "lower": bool, "unicode": str}, 1),
+            "tokenize@1": ({"tokenizer": str, "field": str, "into": str, "dtype": str, "add_special_tokens": bool, "max_tokens": int,
+                            "keep_text": bool, "encode_special_tokens": bool}, 1),
+            "sentencepiece@1": ({"model": str, "field": str, "into": str, "keep_text": bool, "begin": bool, "end": bool}, 1)},
     "filter": {"key_hash@1": ({"keep": int, "salt": int}, 1), "key_matches@1": ({"pattern": str}, 1),
                "field_hash@1": ({"field": str, "keep": int, "salt": int}, 2),
                "field_between@1": ({"field": str, "min": float, "max": float}, 1),
@@ -46,6 +49,7 @@ FUNCTIONS = {
                  "windows@1": ({"field": str, "length": int}, 2), "chunks@1": ({"field": str, "length": int, "overlap": int}, 2)},
     "scan": {"running_count@1": ({"into": str}, 1), "running_sum@1": ({"field": str, "into": str}, 2)},
 }  # fmt: skip
+TOKENIZER, MODEL = "tokenizer.json", "pieces.model"  # cases/data.py
 IMAGES = ("decode_image@1", "train_image@1", "eval_image@1")
 
 
@@ -156,6 +160,9 @@ def fields_after_map(o, fields):
         return fields - set(o["fields"])
     if o["name"] == "concat_fields@1":
         return fields | {o["into"]}
+    if o["name"] in ("tokenize@1", "sentencepiece@1"):
+        text = o.get("field", "text")
+        return (fields if o.get("keep_text", False) else fields - {text}) | {o.get("into", "tokens")}
     if o["name"] in ("default_field@1", "loss_mask@1"):
         return fields | {o["field"] if o["name"] == "default_field@1" else o.get("into", "loss_mask")}
     return fields
@@ -297,6 +304,8 @@ def check_text_function(name, o):
         raise Wrong("another kind of spaces")
     if name == "normalize_text@1" and o.get("unicode", "keep") not in ("keep", "nfc", "nfd", "nfkc", "nfkd"):
         raise Wrong("another form of Unicode")
+    if name in ("tokenize@1", "sentencepiece@1"):
+        check_tokenize(o)
     if name == "text_quality@1" and (len(o) == 1 or any(not 0 <= x <= 1 for x in shares)):
         raise Wrong("text_quality: no bounds, or no shares")
     for of in ("words", "word_length") if name == "text_quality@1" else ():
@@ -312,6 +321,15 @@ def check_text_function(name, o):
         raise Undocumented("a pattern that may mean something else in Python")
     if name == "matches@1" and (re.search(r"[+*][+*]", o["pattern"]) or not is_pattern(o["pattern"])):
         raise Undocumented("a pattern that RE2 may refuse")
+
+
+def check_tokenize(o):
+    if o.get("tokenizer", TOKENIZER) != TOKENIZER or o.get("model", MODEL) != MODEL or any("%" in x for x in o.values() if isinstance(x, str)):
+        raise Undocumented("another tokenizer, or names that are written in another way")
+    if CODES.get(o.get("dtype", "i32"), "f") in "fd":
+        raise Wrong(f"tokens of the type {o['dtype']}")
+    if int(o.get("max_tokens", 1)) < 1:
+        raise Wrong("no tokens")
 
 
 def is_text(x):

@@ -4,6 +4,8 @@ Each gets a good sample, the lane's input to it, and the call's options.
 """
 
 import fnmatch
+import functools
+import json
 import re
 import struct
 import unicodedata
@@ -335,9 +337,91 @@ def normalize_text(sample, field, spaces="lines", trim=True, line_ends=True, con
     return sample.but(**{field: x.strip(white) if trim else x})
 
 
+@functools.lru_cache
+def tokenizer_of(path):
+    """The tokens of a byte-level tokenizer.json without a pattern: bytes to numbers, pairs in the order of their ranks, special ones."""
+    with open(path, encoding="utf-8") as file:
+        content = json.load(file)
+    raw = lambda token: token.replace("Ġ", " ").encode()
+    numbers = {raw(token): number for token, number in content["model"]["vocab"].items()}
+    pairs = [tuple(raw(part) for part in x.split(" ")) for x in content["model"]["merges"]]
+    return numbers, pairs, {x["content"].encode(): x["id"] for x in content["added_tokens"]}
+
+
+def merged(raw, numbers, pairs):
+    """The pair of the smallest rank, the first of equal ones, again and again. Bytes without a token are left out."""
+    parts = [raw[i : i + 1] for i in range(len(raw)) if raw[i : i + 1] in numbers]
+    while True:
+        found = [(pairs.index(x), i) for i, x in enumerate(zip(parts, parts[1:])) if x in pairs]
+        if not found:
+            return [numbers[x] for x in parts]
+        at = min(found)[1]
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+
+
+def tokenize(sample, tokenizer, field="text", into="tokens", dtype="i32", add_special_tokens=False, max_tokens=MASK, keep_text=False, encode_special_tokens=False):
+    x = text(sample, field)
+    try:
+        x.decode()
+    except UnicodeDecodeError:
+        raise BadSample(f"{field} of {sample.id} is not UTF-8") from None
+    numbers, pairs, special = tokenizer_of(tokenizer)
+    parts = [x] if encode_special_tokens else re.split(b"(" + b"|".join(map(re.escape, special)) + b")", x)
+    tokens = [y for part in parts for y in ([special[part]] if part in special and not encode_special_tokens else merged(part, numbers, pairs))]
+    after = [*special.values()] if add_special_tokens else []
+    tokens = tokens[: int(max_tokens) - len(after)] + after
+    rest = sample if keep_text or field == into else Sample(sample.id, {name: y for name, y in sample.fields.items() if name != field})
+    return rest.but(**{into: b"".join(elements(dtype, y) for y in tokens) if dtype == "u8" else Ragged(*vector(dtype, tokens))})
+
+
+@functools.lru_cache
+def pieces_of(path):
+    """The pieces of a model of SentencePiece, with numbers and scores, and special ones by their texts."""
+    with open(path, "rb") as file:
+        raw = file.read()
+    at, number, pieces, special = 0, 0, {}, {}
+    while raw[at] == 10:  # field 1: a piece, which has a text, a score and a type
+        size, length = raw[at + 1], raw[at + 3]
+        text = raw[at + 4 : at + 4 + length].decode()
+        score, kind = struct.unpack("<f", raw[at + 5 + length : at + 9 + length])[0], raw[at + 10 + length]
+        if kind == 1:
+            pieces[text] = (number, score)
+        else:
+            special[text] = number
+        at, number = at + 2 + size, number + 1
+    return pieces, special
+
+
+def best_pieces(text, pieces, unknown):
+    """The pieces with the largest sum of scores; of equal ways to a place the one whose last piece is the longest."""
+    of_unknown = min(score for _, score in pieces.values()) - 10
+    ways = [(0, [])] + [None] * len(text)
+    for end in range(1, len(text) + 1):
+        for begin in range(end):
+            number, score = pieces.get(text[begin:end], (unknown, of_unknown) if end == begin + 1 else (None, 0))
+            if number is not None and (ways[end] is None or ways[begin][0] + score > ways[end][0]):
+                ways[end] = (ways[begin][0] + score, [*ways[begin][1], number])
+    numbers = ways[-1][1]
+    return [x for i, x in enumerate(numbers) if x != unknown or i == 0 or numbers[i - 1] != unknown]
+
+
+def sentencepiece(sample, model, field="text", into="tokens", keep_text=False, begin=False, end=False):
+    x = text(sample, field)
+    try:
+        words = [word for word in x.decode().split(" ") if word]
+    except UnicodeDecodeError:
+        raise BadSample(f"{field} of {sample.id} is not UTF-8") from None
+    pieces, special = pieces_of(model)
+    tokens = best_pieces("".join("\u2581" + word for word in words), pieces, special["<unk>"])
+    tokens = [special["<s>"]] * begin + tokens + [special["</s>"]] * end
+    rest = sample if keep_text or field == into else Sample(sample.id, {name: y for name, y in sample.fields.items() if name != field})
+    return rest.but(**{into: Ragged(*vector("i32", tokens))})
+
+
 MAPS = {"select@1": select, "cast@1": cast, "rename@1": rename, "int_label@1": int_label, "pad@1": pad, "ragged@1": ragged,
         "truncate@1": truncate, "drop_fields@1": drop_fields, "concat_fields@1": concat_fields, "add_tokens@1": add_tokens,
-        "default_field@1": default_field, "loss_mask@1": loss_mask, "normalize_text@1": normalize_text}  # fmt: skip
+        "default_field@1": default_field, "loss_mask@1": loss_mask, "normalize_text@1": normalize_text,
+        "tokenize@1": tokenize, "sentencepiece@1": sentencepiece}  # fmt: skip
 
 
 def parameters(node):

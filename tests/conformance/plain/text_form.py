@@ -202,7 +202,8 @@ WRITTEN = {"count": {"record_bytes": "bytes"}, "raw_records": {"dtype": "type", 
 def make_node(op, values, by_name, inputs):
     if op not in OPTIONS:
         raise SyntaxError(f"no call {op}")
-    first_names = [WRITTEN.get(op, {}).get(x, x) for x in by_name]
+    written = {} if "tokenize@1" in values else WRITTEN.get(op, {})  # which was never written otherwise
+    first_names = [written.get(x, x) for x in by_name]
     if len(set(first_names)) < len(by_name):
         raise SyntaxError(f"an option of {op} by two names")
     by_name = dict(zip(first_names, by_name.values()))

@@ -3,6 +3,7 @@
 #include "runtime/children/shared_memory.hpp"
 #include "tests/support/living_children.hpp"
 #include "tests/support/places.hpp"
+#include "tests/support/random_faults.hpp"
 #include "tests/support/test.hpp"
 
 #include <leat/child_functions.hpp>
@@ -87,8 +88,8 @@ std::string failure_of(const pipeline& data) {
 TEST_CASE("child_team: rows that crash their processes are bad, and no other, under storms of lost "
           "children") {
   const auto first = std::random_device{}();
-  const auto rounds = std::getenv("LEAT_TEST_STORMS") ? 20U : 3U; // NOLINT(concurrency-mt-unsafe)
-  for (std::uint64_t seed = first; seed < first + std::uint64_t{rounds}; ++seed) {
+  const auto rounds = test::number_in("LEAT_TEST_STORMS", 3);
+  for (std::uint64_t seed = first; seed < first + rounds; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 chance{seed};
     constexpr std::uint64_t records = 320;
@@ -101,12 +102,14 @@ TEST_CASE("child_team: rows that crash their processes are bad, and no other, un
     std::atomic<int> ended{0};
     std::atomic<int> handed_over{0};
     std::thread storm{[&, draw = std::mt19937_64{seed + 1}]() mutable {
-      while (!is_over) {
+      // Ten times in one row would be an error: a row is made while few batches are handed over.
+      for (int before = 0, since = 0; !is_over;) {
         std::this_thread::sleep_for(std::chrono::microseconds{draw() % 40'000});
-        // Ten times in one row would be an error, which a busy machine might come to.
-        if (ended >= 3 * (handed_over + 1))
+        if (const int now = handed_over; std::exchange(before, now) != now)
+          since = 0;
+        if (since == 2)
           continue;
-        if (const auto all = test::living_children(); !all.empty() && ++ended > 0)
+        if (const auto all = test::living_children(); !all.empty() && ++since > 0 && ++ended > 0)
           ::kill(all[draw() % all.size()], draw() % 2 == 0 ? SIGKILL : SIGTERM);
       }
     }};

@@ -340,6 +340,14 @@ TEST_CASE("a refused process adds no part to a set") {
   CHECK(x.lead->take_output().sets.empty() == is_refused);
 }
 
+TEST_CASE("ranks hear how many sets their coordinator keeps") {
+  cluster x{{.world_size = 1}};
+  auto& a = x.join(1, 0);
+  x.pass(2s);
+  CHECK(a.keep() == 3);
+  CHECK(x.settings.keep == 3);
+}
+
 TEST_CASE("a refused process does not keep a coordinator whose job is over") {
   cluster x{{.world_size = 1}};
   auto& a = x.join(1, 0);

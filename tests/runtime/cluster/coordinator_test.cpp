@@ -39,6 +39,44 @@ TEST_CASE("a term begins once all ranks are there") {
   CHECK(x.members.at(3).seat().world_size == 3);
 }
 
+TEST_CASE("a set of many ranks is stored without a beat of each") {
+  cluster x{{.world_size = 200}};
+  x.join_all();
+  for (auto& [number, rank] : x.members)
+    rank.begin({0, 0}, 0);
+  x.pass(2s);
+  for (auto& [number, rank] : x.members)
+    rank.save({0, 5}, part_of("a part"));
+  x.settle(); // the coordinator hears of all parts
+  x.lead->tick(x.now);
+  x.settle(); // the first ranks are asked
+  x.settle(); // and all others, while no time passes
+  CHECK(x.on_disk == job_position{0, 5});
+  CHECK(x.parts.at({0, 5}).size() == 200);
+}
+
+TEST_CASE("ranks that come back together are one change of the state") {
+  cluster x{{.world_size = 20, .comes_back_alone = true}};
+  x.join_all();
+  for (auto& [number, rank] : x.members)
+    rank.begin({0, 0}, 0);
+  x.pass(2s);
+  const auto term = x.lead->state().term;
+  for (std::uint64_t process = 1; process <= 10; ++process) {
+    x.members.at(11).on_gone(x.members.at(process).hello().who);
+    x.members.erase(process);
+    x.lead->on_closed(process);
+  }
+  x.pass(1s);
+  for (std::uint64_t rank = 0; rank < 10; ++rank)
+    x.join(100 + rank, rank);
+  x.pass(2s);
+  CHECK(x.all_sit_in(term));
+  CHECK(has(x.lead->state().reason, "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 2 more came back"));
+  for (std::uint64_t rank = 0; rank < 10; ++rank)
+    CHECK(x.members.at(100 + rank).seat().has_come_back);
+}
+
 TEST_CASE("what one rank alone waits for is stored, or given up, while others save further on") {
   cluster x{{.world_size = 2}};
   auto [a, b] = two_that_began(x);
@@ -75,6 +113,115 @@ TEST_CASE("a job is over when all have finished, and what they saved is stored")
   CHECK(a.is_over());
   CHECK(b.is_over());
   CHECK(x.on_disk == job_position{1, 0});
+}
+
+TEST_CASE("a rank that has not taken its seat when another one fails hears of it all the same") {
+  cluster x{{.world_size = 2}};
+  auto& a = x.join(1, 0);
+  auto& b = x.join(2, 1);
+  x.settle();
+  x.silent[2] = true; // the first word of the term does not reach it
+  x.pass(2s);
+  REQUIRE(a.term() == 1);
+  REQUIRE(b.term() == 0);
+  a.fail("its disk is broken");
+  x.pass(2s);
+  const bool begins_anew = GENERATE(false, true);
+  if (begins_anew)
+    x.begin();
+  x.silent.erase(2);
+  x.pass(2s);
+  CHECK(b.term() == 1);
+  CHECK(has(b.failure(), "rank 0: its disk is broken"));
+  // Another process has no part in what failed.
+  x.members.erase(1);
+  x.lead->on_closed(1);
+  auto& c = x.join(3, 0);
+  x.pass(2s);
+  CHECK(c.term() == 0);
+  CHECK(c.failure() == "");
+}
+
+TEST_CASE("all ranks hear of the same records for each feed, whichever they were offered first") {
+  cluster x{{.world_size = 2}};
+  auto [a, b] = two_that_began(x);
+  const feed_claim one{.name = "queue", .high = 1, .low = 2, .has_journal = true};
+  const feed_claim other{.name = "queue", .high = 3, .low = 4};
+  CHECK(a.decided_feed("queue") == nullptr);
+  a.claim(one);
+  b.claim(other);
+  b.claim(one); // what it has said first, it says
+  x.pass(2s);
+  REQUIRE(a.decided_feed("queue"));
+  REQUIRE(b.decided_feed("queue"));
+  CHECK(*a.decided_feed("queue") == *b.decided_feed("queue"));
+  CHECK((*a.decided_feed("queue") == one || *a.decided_feed("queue") == other));
+  const auto decided = *a.decided_feed("queue");
+  a.claim(decided == one ? other : one);
+  x.pass(2s);
+  CHECK(*a.decided_feed("queue") == decided);
+  CHECK(a.decided_feed("another") == nullptr);
+}
+
+TEST_CASE(
+    "a coordinator that begins anew takes the records that a rank knows, whoever offers others "
+    "before") {
+  const std::uint64_t knows = GENERATE(1, 2); // either of them may be heard first
+  cluster x{{.world_size = 2}};
+  two_that_began(x);
+  const feed_claim one{.name = "queue", .high = 1, .low = 2};
+  const feed_claim twin{.name = "queue", .high = 3, .low = 4};
+  auto& a = x.members.at(knows);
+  auto& b = x.members.at(3 - knows);
+  x.silent[3 - knows] = true; // it does not hear what is decided
+  a.claim(one);
+  x.pass(2s);
+  REQUIRE(a.decided_feed("queue"));
+  REQUIRE_FALSE(b.decided_feed("queue"));
+  b.claim(twin);
+  x.begin();
+  x.silent.erase(3 - knows);
+  x.pass(3s);
+  REQUIRE(b.decided_feed("queue"));
+  CHECK(*b.decided_feed("queue") == one);
+  CHECK(*a.decided_feed("queue") == one);
+}
+
+TEST_CASE("an observer sees what feeds have given each rank") {
+  cluster x{{.world_size = 2}};
+  auto [a, b] = two_that_began(x);
+  a.fed_by({{.name = "queue", .at = "10.0.0.5:4242", .records_read = 7}});
+  x.pass(2s);
+  const auto seen = x.lead->status(x.now);
+  REQUIRE(seen.ranks.size() == 2);
+  REQUIRE(seen.ranks[0].fed.size() == 1);
+  CHECK(seen.ranks[0].fed[0].at == "10.0.0.5:4242");
+  CHECK(seen.ranks[0].fed[0].records_read == 7);
+  CHECK(seen.ranks[1].fed.empty());
+}
+
+TEST_CASE(
+    "a process that serves its sources hears where the ranks let feeds in, and no other does") {
+  cluster x{{.world_size = 2}};
+  auto [a, b] = two_that_began(x);
+  b.made_by({.feeds_at = "node2:5"});
+  x.pass(2s);
+  CHECK(a.fed_ranks().empty());
+  a.made_by({.feeds_at = "node1:4", .serves = true});
+  x.pass(2s);
+  CHECK(a.fed_ranks() == std::vector<fed_rank>{{0, "node1:4"}, {1, "node2:5"}});
+  CHECK(b.fed_ranks().empty());
+  b.made_by({.feeds_at = "node3:6"});
+  x.pass(2s);
+  CHECK(a.fed_ranks() == std::vector<fed_rank>{{0, "node1:4"}, {1, "node3:6"}});
+  CHECK_FALSE(a.is_first_elsewhere());
+  b.made_by({.feeds_at = "node3:6", .serves = true}); // it was rank 0, say
+  x.pass(2s);
+  CHECK(b.is_first_elsewhere());
+  CHECK_FALSE(a.is_first_elsewhere());
+  a.made_by({.feeds_at = "node1:4"});
+  x.pass(2s);
+  CHECK(a.fed_ranks().empty());
 }
 
 TEST_CASE("a full disk is told to every rank, and the job goes on") {

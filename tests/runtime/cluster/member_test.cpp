@@ -49,6 +49,19 @@ TEST_CASE("time in which the process was stopped is no silence of the coordinato
   CHECK(x.silence() == 0s);
 }
 
+TEST_CASE("a rank knows how many sets its coordinator keeps") {
+  auto x = member_in_seat();
+  CHECK(x.keep() == 0); // that one does not say so
+  auto word = word_with_seat(x, 1);
+  word.keep = 30;
+  x.on_word(word, 1s);
+  CHECK(x.keep() == 30);
+  word.life = 2; // another coordinator
+  word.keep = 3;
+  x.on_word(word, 1s);
+  CHECK(x.keep() == 3);
+}
+
 TEST_CASE("a rank says how far it is half way to where it may run") {
   auto x = member_of_rank();
   x.on_connected();
@@ -92,6 +105,24 @@ TEST_CASE("rates are those of a whole beat, and of the seat alone") {
   CHECK(rates(2s + 6 * beat) == std::pair<std::uint64_t, std::uint64_t>{0, 0});
 }
 
+TEST_CASE("what feeds have given a rank is in its beats, with rates of a whole beat") {
+  auto x = member_in_seat();
+  const auto fed = [&](member::time now) {
+    const auto told = x.take_beat(now);
+    REQUIRE(told);
+    REQUIRE(told->fed.size() == 1);
+    return told->fed.front();
+  };
+  x.fed_by({{.name = "queue", .at = "a:1", .records_received = 10}});
+  CHECK(fed(2s).records_per_second == 0);
+  x.fed_by({{.name = "queue", .at = "a:1", .records_received = 15, .bytes_received = 100}});
+  const auto found = fed(2s + beat);
+  CHECK(found.at == "a:1");
+  CHECK(found.records_received == 15);
+  CHECK(found.records_per_second == 50);
+  CHECK(found.bytes_per_second == 1000);
+}
+
 TEST_CASE("a seat without a lease is counted as long as the process runs") {
   auto x = member_in_seat(); // a lease of 3 s, at 1 s
   x.on_tick(2s);
@@ -107,6 +138,14 @@ TEST_CASE("a seat without a lease is counted as long as the process runs") {
   x.on_word(word_with_seat(x, asked->number), 5s + beat);
   x.on_tick(5s + 2 * beat);
   CHECK(x.without_lease() == 0s);
+}
+
+TEST_CASE("a process that is refused hears, too, that another one is rank 0") {
+  auto x = member_in_seat();
+  CHECK_FALSE(x.is_first_elsewhere());
+  x.on_word({.life = 1, .refused = "it differs", .first_elsewhere = true}, 2s);
+  CHECK(x.refused() == "it differs");
+  CHECK(x.is_first_elsewhere());
 }
 
 TEST_CASE(

@@ -172,6 +172,31 @@ void check_damage(const Message& full) {
 TEST_CASE("messages of a cluster survive as bytes") {
   for_each_message([](const auto& full) { check_round_trip(full); });
   check_round_trip(cluster_word{.seat = cluster_seat{}});
+  const std::vector<feed_progress> fed{{.name = "queue",
+                                        .at = "10.0.0.5:4242",
+                                        .has_journal = true,
+                                        .records_read = 1,
+                                        .reached = 2,
+                                        .needed_from = 3,
+                                        .records_received = 4,
+                                        .bytes_received = 5,
+                                        .waited_ns = 6,
+                                        .records_per_second = 7,
+                                        .bytes_per_second = 8,
+                                        .hunger = 9}};
+  const auto beat = decode_message<cluster_beat>(encode(cluster_beat{.fed = fed}));
+  CHECK((beat && beat->fed == fed));
+  const auto status =
+      decode_message<cluster_status>(encode(cluster_status{.ranks = {{.fed = fed}}}));
+  CHECK((status && status->ranks.at(0).fed == fed));
+  const cluster_beat of_too_many{.fed = {most_feeds_of_job + 1, fed.front()}};
+  CHECK_FALSE(decode_message<cluster_beat>(encode(of_too_many)));
+  check_round_trip(cluster_beat{.feeds_at = "x:1", .feeds = {{.name = "queue"}}, .serves = true});
+  const cluster_word told{.fed_ranks = {{.rank = 3, .feeds_at = "node1:5"}},
+                          .first_elsewhere = true};
+  check_round_trip(told);
+  check_round_trip(cluster_word{.keep = 30});
+  CHECK(decode_message<cluster_word>(encode(told))->fed_ranks == told.fed_ranks);
   CHECK(decode_coordinator_state(encode(a_state()), "x") == a_state());
 }
 

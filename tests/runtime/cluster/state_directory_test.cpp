@@ -233,6 +233,10 @@ TEST_CASE_METHOD(
   CHECK(code_of([&] { x.begin_life("job", "a:1"); }) == errc::torn_file);
 }
 
+TEST_CASE("state directory: an address is refused") {
+  CHECK_THROWS_AS(file_state_directory{"s3://b/state"}, error);
+}
+
 TEST_CASE("state directory: only its user may read it") {
   const temporary_directory at;
   file_state_directory x{at / "parent/state"};

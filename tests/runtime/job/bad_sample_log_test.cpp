@@ -149,5 +149,9 @@ TEST_CASE("bad_sample_log: without a path nothing is written") {
   log.cut(0, 0, 0, 1);
 }
 
+TEST_CASE("bad_sample_log: an address is refused") {
+  CHECK_THROWS_AS(bad_sample_log{"s3://b/log"}, error);
+}
+
 } // namespace
 } // namespace leat::bad_sample_log_test

@@ -9,6 +9,7 @@
 #include <leat/stored_source.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace leat::expecting_order_test {
 namespace {
@@ -21,8 +22,8 @@ using told = std::vector<std::uint64_t>;
 /// A local file of a store that wants to know what comes.
 class listening_objects final : public stored_objects {
 public:
-  listening_objects(const std::string& path, told& offsets)
-      : local_(local_store().open({path})), offsets_(offsets) {}
+  listening_objects(const std::string& path, told& offsets, told* perhaps)
+      : local_(local_store().open({path})), offsets_(offsets), perhaps_(perhaps) {}
 
   std::string name(std::size_t object) const override { return local_->name(object); }
   object_version stat(std::size_t object) override { return local_->stat(object); }
@@ -35,18 +36,25 @@ public:
       offsets_.push_back(x.offset);
     return true;
   }
+  bool expect_perhaps(std::span<const expected_range> ranges) noexcept override {
+    for (const auto& x : ranges)
+      if (perhaps_)
+        perhaps_->push_back(x.offset);
+    return true;
+  }
 
 private:
   std::shared_ptr<stored_objects> local_;
   told& offsets_;
+  told* perhaps_;
 };
 
 class bytes_of_file final : public stored_source {
 public:
   explicit bytes_of_file(const std::string& path)
       : stored_source(std::vector{path}), size_(std::filesystem::file_size(path)) {}
-  bytes_of_file(const std::string& path, told& offsets)
-      : stored_source(std::make_shared<listening_objects>(path, offsets)),
+  bytes_of_file(const std::string& path, told& offsets, told* perhaps)
+      : stored_source(std::make_shared<listening_objects>(path, offsets, perhaps)),
         size_(std::filesystem::file_size(path)) {}
 
   std::uint64_t size() const override { return size_; }
@@ -69,8 +77,8 @@ struct file_of_bytes {
   explicit file_of_bytes(std::size_t bytes) { write_content(path, std::string(bytes, 'x')); }
 
   pipeline near() const { return indexed("near", std::make_shared<bytes_of_file>(path)); }
-  pipeline listening(told& to) const {
-    return indexed("listening", std::make_shared<bytes_of_file>(path, to));
+  pipeline listening(told& to, told* perhaps = nullptr) const {
+    return indexed("listening", std::make_shared<bytes_of_file>(path, to, perhaps));
   }
 };
 
@@ -95,6 +103,29 @@ TEST_CASE("expected rows: a store is told of thousands of rows to come, each onc
   CHECK(offsets.size() < 4096 + 100);
   read(x, 1999);
   CHECK(offsets == numbers(20'000));
+}
+
+TEST_CASE("expected rows: a rank's first rows are on their way before its fields are known") {
+  const file_of_bytes file{20'000};
+  told offsets;
+  told perhaps;
+  const loader x{file.listening(offsets, &perhaps).skip(5).batch(10),
+                 {.rank = 1, .world_size = 2, .workers = 0}};
+  CHECK(offsets.empty());
+  CHECK(perhaps == told{5, 6, 8, 10, 12, 14}); // the first sample, and every second one of ten
+}
+
+TEST_CASE("expected rows: a rank without a number expects none before it has one") {
+  const file_of_bytes file{100};
+  told offsets;
+  told perhaps;
+  cluster elastic{.address = "127.0.0.1:1"}; // nobody asks there before the first batch
+  elastic.least_ranks = 1;
+  elastic.most_ranks = 4;
+  const loader x{file.listening(offsets, &perhaps).batch(10),
+                 {.workers = 0, .cluster = std::move(elastic)}};
+  CHECK(offsets.empty());
+  CHECK(perhaps.empty());
 }
 
 TEST_CASE(

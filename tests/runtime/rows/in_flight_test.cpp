@@ -1,3 +1,4 @@
+#include "runtime/base/threads/listener.hpp"
 #include "runtime/rows/in_flight.hpp"
 #include "tests/support/slots.hpp"
 #include "tests/support/small_job.hpp"
@@ -197,6 +198,27 @@ TEST_CASE("in_flight: deaths between rows do not count against them") {
   give(*slot, 0, 0);
   for (std::uint32_t worker = 0; worker < 5; ++worker)
     REQUIRE(x.lost(worker, worker + 1).at(0).rows == rows_t{0});
+}
+
+TEST_CASE("in_flight: rows that are lent are passed on, each for whoever is first") {
+  in_flight x;
+  auto slot = open_slot(4, true);
+  x.begin(slot);
+  REQUIRE(slot->claim_last(slot->ticket(), 4, 2).size() == 2);
+  give(*slot, 0, 0);
+  slot->holder(0).state = phase::begun;
+  const auto hears = std::make_shared<listener>([] {});
+  const auto chunks = x.lost(0, 1, hears);
+  REQUIRE(chunks.size() == 2);
+  CHECK(chunks[0].rows == rows_t{0});
+  CHECK(chunks[0].claims);
+  CHECK_FALSE(chunks[0].are_lent);
+  CHECK_FALSE(chunks[0].taken);
+  CHECK(chunks[1].rows == rows_t{2, 3});
+  CHECK(chunks[1].are_lent);
+  CHECK_FALSE(chunks[1].claims);
+  CHECK(chunks[1].taken == hears);
+  REQUIRE(slot->take_lent(slot->ticket(), 3)); // nobody lost anything by that
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "runtime/base/threads/blocking_queue.hpp"
 #include "runtime/rows/iterator_order.hpp"
 #include "runtime/rows/row_worker.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/small_job.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/test.hpp"
@@ -177,7 +178,7 @@ std::vector<std::string> run_order(const std::shared_ptr<const job_plan>& plan,
 TEST_CASE(
     "iterator_order: batches, ends and errors do not depend on which item workers judge first, "
     "nor on who runs lanes") {
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint64_t seed = 1; seed <= (test::thread_sanitized ? 40 : 400); ++seed) {
     CAPTURE(seed);
     std::mt19937_64 chance{seed};
     const std::uint64_t lanes = 1 + chance() % 3;

@@ -204,6 +204,18 @@ TEST_CASE("what exists once cannot be in a snapshot without a journal") {
   CHECK(graph_of(data.batch(4).journal(at / "journal")).unkept.empty());
 }
 
+TEST_CASE("feeds are named once, and their steps say that they are served to all ranks") {
+  const auto graph = graph_of_text("mix(feed(\"a\"), feed(\"b\")).batch(4)");
+  CHECK(graph.feeds == texts{"a", "b"});
+  CHECK(graph_of_text("count(100).batch(4)").feeds.empty());
+  const auto one = graph_of_text("feed(\"queue\").batch(4)");
+  CHECK(one.feeds == texts{"queue"});
+  REQUIRE(one.rounds.size() == 1);
+  CHECK(one.rounds.front().iterator.front().note
+        == "once, in a process that serves it to all ranks");
+  CHECK(one.unkept.empty());
+}
+
 TEST_CASE("a buffer's state is its lane's share of items, each as large as its operators make it") {
   const text_files files{4};
   const auto buffer = [](const std::string& data, int items) {
@@ -283,6 +295,33 @@ TEST_CASE("there are at most 24 rounds in a chain") {
   for (int i = 0; i < 30; ++i)
     side_by_side += ", " + count_with_filter;
   CHECK(graph_of_text(side_by_side + ").batch(4)").rounds.size() == 32);
+}
+
+TEST_CASE("plan_graph: helpers do what workers do, and the rank reads for those without data") {
+  const text_files files{2};
+  const auto numbers = "count(100).map(\"rename@1\", from=\"value\", to=\"n\")"
+                       ".batch(4)";
+  const auto cuts = graph_of_text(numbers).cuts;
+  REQUIRE(cuts.size() == 2);
+  CHECK(cuts[0].sent == "items");
+  CHECK(cuts[0].by_helper == texts{"read count", "map rename@1"});
+  CHECK(cuts[0].by_rank.empty());
+  CHECK(cuts[1].sent == "records");
+  CHECK(cuts[1].by_helper == texts{"map rename@1"});
+  CHECK(cuts[1].by_rank == texts{"read count"});
+  const auto lent_as = [&](const std::string& lend) {
+    return graph_of(parse_pipeline(numbers), "cpu", "auto", lend);
+  };
+  CHECK(lent_as("items").cuts.size() == 1);
+  CHECK(lent_as("records").cuts.front().sent == "records");
+  CHECK(lent_as("none").cuts.empty());
+  CHECK(has(lent_as("none").not_lent, "none"));
+  CHECK(has(thrown_by([&] { (void)lent_as("all"); }).what(), "\"all\""));
+  // Records of a stream are not found by number.
+  const auto lines = graph_of_text(files.lines() + ".batch(4)");
+  REQUIRE(lines.cuts.size() == 1);
+  CHECK(lines.cuts[0].sent == "items");
+  CHECK(lines.not_lent.empty());
 }
 
 } // namespace leat::plan_graph_test

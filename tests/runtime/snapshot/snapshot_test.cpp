@@ -1,6 +1,7 @@
 #include "runtime/base/xxh3.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/snapshot/snapshot.hpp"
+#include "runtime/storage/object_store.hpp"
 #include "tests/support/operator_facts.hpp"
 #include "tests/support/test.hpp"
 
@@ -323,6 +324,8 @@ TEST_CASE("states of lanes come back as they were, and steps that are left out")
     if (i % 2 == 0)
       x.left_out = {{1, 2}, {make.number(), UINT64_MAX}};
     x.fields = make.fields();
+    if (i % 3 == 0)
+      x.feeds = {{make.number(), make.number()}, {}};
     const auto bytes = encode(x);
     CHECK(encode(x) == bytes); // again, now with texts that are kept
     const auto y = decode(bytes, "x");
@@ -330,6 +333,7 @@ TEST_CASE("states of lanes come back as they were, and steps that are left out")
     REQUIRE(text_of(x.lanes) == text_of(y.lanes));
     REQUIRE(x.left_out == y.left_out);
     REQUIRE(x.fields == y.fields);
+    REQUIRE(x.feeds == y.feeds);
     REQUIRE(encode(y) == bytes);
   }
 }
@@ -408,6 +412,101 @@ TEST_CASE("a snapshot has version 4 if a sample was killed, and otherwise 3, and
   CHECK(encode(decode(bytes, "a-file")) == bytes);
 }
 
+/// Objects of a server, so many, of which one has another version.
+stored_versions versions_on(const std::string& server, std::size_t count,
+                            std::size_t changed = SIZE_MAX) {
+  class objects_there final : public near_objects {
+  public:
+    objects_there(std::string server, std::size_t changed)
+        : server_(std::move(server)), changed_(changed) {}
+    std::string name(std::size_t i) const override { return "s3://b/" + std::to_string(i); }
+    std::string place(std::size_t i) const override {
+      return server_.empty() ? server_ : server_ + "/b/" + std::to_string(i);
+    }
+    object_version stat(std::size_t i) override {
+      return {.size = 1,
+              .mtime_ns = object_version::no_time,
+              .tag = i == changed_ ? "v2" : "v1 of " + std::to_string(i)};
+    }
+    std::uint64_t read_parts(std::span<const read_part>) override { return 0; }
+
+  private:
+    std::string server_;
+    std::size_t changed_;
+  };
+  objects_there objects{server, changed};
+  return versions_of(objects, count);
+}
+
+snapshot pinned(stored_versions versions, std::uint64_t files) {
+  auto source = shards();
+  source.data->files = files;
+  source.data->versions = std::move(versions);
+  return taken_of(batch_of(shuffle_of(std::move(source), 7), 240, 24, {"image", "label"}));
+}
+
+TEST_CASE("versions of files on servers are kept, in version 5, and are small") {
+  constexpr std::size_t version_at = 8;
+  CHECK_FALSE(versions_on("", 3).are_known());
+  const auto plain = encode(pinned({}, 5000));
+  CHECK(plain.at(version_at) == 3);
+  for (const std::size_t files : {1, 8, 9, 1000, 4096, 5000}) {
+    CAPTURE(files);
+    const auto x = pinned(versions_on("https://h", files), files);
+    const auto bytes = encode(x);
+    CHECK(bytes.at(version_at) == 5);
+    CHECK(bytes.size() < plain.size() + 200 + (files <= 4096 ? 2 * files : 0));
+    const auto again = decode(bytes, "a-file");
+    CHECK(again.pipeline == x.pipeline);
+    CHECK(encode(again) == bytes);
+    CHECK(compare(again, x.pipeline).empty());
+  }
+}
+
+TEST_CASE("another version of a file is a difference in the same place alone") {
+  const auto differences = [](const stored_versions& before, const stored_versions& now,
+                              std::size_t files) {
+    const auto taken = decode(encode(pinned(before, files)), "a-file");
+    return compare(taken, pinned(now, files).pipeline);
+  };
+  const auto text = [&](std::size_t files, std::size_t changed) {
+    const auto found = differences(versions_on("https://h", files),
+                                   versions_on("https://h", files, changed), files);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].name == "pins");
+    CHECK(found[0].can_allow);
+    return found[0].text;
+  };
+  CHECK(text(3, 1) == "pins: snapshot v1 of 1 of s3://b/1, pipeline v2");
+  CHECK(text(1000, 700) == "pins: snapshot another version of s3://b/700, pipeline v2");
+  CHECK(text(5000, 0) == "pins: snapshot other versions of the same files, pipeline those of now");
+  const auto here = versions_on("https://h", 3);
+  CHECK(differences(here, versions_on("https://other", 3, 1), 3).empty());
+  CHECK(differences(here, {}, 3).empty()); // on a disk
+  CHECK(differences({}, here, 3).empty());
+  const auto taken = pinned(here, 3);
+  const auto now = pinned(versions_on("https://h", 3, 2), 3).pipeline;
+  CHECK_THROWS_AS(check(taken, now, {}), error);
+  CHECK_NOTHROW(check(taken, now, {"pins"}));
+}
+
+TEST_CASE("versions that are not one of each file are refused") {
+  const auto refused = [](stored_versions x, std::uint64_t files) {
+    const auto problem = decode_refusal(encode(pinned(std::move(x), files)));
+    return problem.code() == errc::bad_snapshot;
+  };
+  auto x = versions_on("https://h", 3);
+  CHECK(refused(x, 4));
+  CHECK(refused(x, 9));
+  x.marks = "ab";
+  CHECK(refused(x, 3));
+  auto many = versions_on("https://h", 20);
+  many.marks.pop_back();
+  CHECK(refused(many, 20));
+  many.marks.clear();
+  CHECK(refused(many, 20));
+}
+
 TEST_CASE("a refused snapshot says which file, what it is and what is needed") {
   CHECK(std::string{decode_refusal("leat").what()}
         == "bad snapshot: snapshot, file a-file, got 4 bytes, needed at least 32, the "
@@ -419,9 +518,9 @@ TEST_CASE("a refused snapshot says which file, what it is and what is needed") {
     bytes.at(at) = static_cast<char>(byte);
     return std::string{decode_refusal(bytes).what()};
   };
-  CHECK(has(refused(8, 5), "got version 5, of a later leat, needed version 3 to 4"));
+  CHECK(has(refused(8, 6), "got version 6, of a later leat, needed version 3 to 5"));
   for (const int version : {0, 1, 2}) // none, and those without what cannot be done without
-    CHECK(has(refused(8, version), ", of an earlier leat, needed version 3 to 4"));
+    CHECK(has(refused(8, version), ", of an earlier leat, needed version 3 to 5"));
   CHECK(has(refused(15, 0x7f),
             "got " + std::to_string(good.size() - 32) + " bytes after the header"));
   CHECK(has(refused(good.size() - 1, good.back() + 1), "got checksum"));
@@ -904,6 +1003,20 @@ TEST_CASE("parts that do not belong together are refused") {
   check("another run", [](auto& x) { x.began++; });
   check("another pipeline",
         [](auto& x) { set_option(stage_of(x.pipeline, "shuffle"), "seed", std::uint64_t{8}); });
+}
+
+TEST_CASE("parts of ranks that found different versions of files are one set") {
+  auto parts = parts_of(3);
+  const auto before = pinned(versions_on("https://h", 3), 3).pipeline;
+  const auto after = pinned(versions_on("https://h", 3, 1), 3).pipeline;
+  for (auto& x : parts)
+    x.pipeline = before;
+  parts[2].pipeline = after;
+  REQUIRE(compare(parts[2], before).size() == 1);
+  CHECK(merge(parts, true).pipeline == before);
+  CHECK_THROWS_AS(check(parts[2], before, {}), error);
+  parts[2].pipeline = pinned(versions_on("https://h", 4), 4).pipeline;
+  CHECK(thrown_by([&] { merge(parts, true); }).code() == errc::bad_snapshot);
 }
 
 TEST_CASE("fields of a batch that cannot be are refused") {

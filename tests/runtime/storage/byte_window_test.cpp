@@ -1,5 +1,6 @@
 #include "runtime/storage/byte_window.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/expected_error.hpp"
 #include "tests/support/memory_stream.hpp"
 #include "tests/support/random_text.hpp"
 
@@ -57,6 +58,28 @@ TEST_CASE("what a window shares stays as it was, wherever the window goes on") {
         std::all_of(kept.begin(), kept.end(), [&](const auto& x) { return is_part_of(*x, text); }));
     at = std::min<std::uint64_t>(at + random() % 200, text.size());
     window.forget_before(at);
+  }
+}
+
+TEST_CASE("what is read to its place is what the window gives, whoever reads before and after") {
+  for (const auto how : {window_reads::in_blocks, window_reads::straight}) {
+    test::seeded_random random;
+    const auto text = test::random_bytes(random, 50'000);
+    byte_window window{"x", std::make_unique<text_stream>(text), 100, blocks(), how};
+    std::string into;
+    for (std::uint64_t at = 0; at < text.size();) {
+      const auto held = window.from(at, random() % 300);
+      REQUIRE(std::equal(held.begin(), held.end(),
+                         std::as_bytes(std::span{text}).begin() + static_cast<std::ptrdiff_t>(at)));
+      at = std::min<std::uint64_t>(at + random() % 200, text.size());
+      into.resize(std::min<std::uint64_t>(random() % 900, text.size() - at));
+      window.read_into(std::as_writable_bytes(std::span{into}), at);
+      REQUIRE(into == text.substr(static_cast<std::size_t>(at), into.size()));
+      at += into.size();
+    }
+    into.resize(1);
+    check_error([&] { window.read_into(std::as_writable_bytes(std::span{into}), text.size()); },
+                {.code = errc::torn_file, .file = "x", .offset = text.size()});
   }
 }
 

@@ -118,7 +118,7 @@ TEST_CASE("kinds: addresses, directories and pipes are called what they are") {
   temporary_directory at;
   std::filesystem::create_directories(at / "folder/cat");
   const std::vector<stored> paths{
-      {"gs://bucket/x-{0..3}.tar", "", "an address in Google's storage", "a path of this machine"},
+      {"az://bucket/x-{0..3}.tar", "", "an address in Azure's storage", "a path of this machine"},
       {"https://x.org/*.tar", "", "a server that cannot be listed", "braces"},
       {at / "folder", "", "a directory", "image_folder"},
       {"/dev/null", "", "a pipe or device", "standard_input"},
@@ -127,6 +127,8 @@ TEST_CASE("kinds: addresses, directories and pipes are called what they are") {
     check_error([&] { tar_shards(x.name).size(); },
                 {.code = errc::invalid_argument, .got_has = x.what, .needed_has = x.instead});
   CHECK(code_of([&] { tar_shards(at / "none.tar").size(); }) == errc::not_found);
+  for (const char* read_by_leat : {"s3://b/x", "gs://b/x", "gcs://b/x", "hf://datasets/o/n/x"})
+    CHECK_FALSE(kind_of_path(read_by_leat));
 }
 
 TEST_CASE("kinds: a file in place of a class folder is called what it is") {

@@ -43,9 +43,9 @@ struct written_files {
 };
 
 std::optional<std::string> read(record_blocks& blocks, const stream_files& from, std::size_t file,
-                                std::uint64_t offset, std::size_t size, bool is_near = false) {
+                                std::uint64_t offset, std::size_t size) {
   std::string into(size, '?');
-  if (!blocks.read(from, file, offset, std::as_writable_bytes(std::span{into}), is_near))
+  if (!blocks.read(from, file, offset, std::as_writable_bytes(std::span{into})))
     return std::nullopt;
   return into;
 }
@@ -94,35 +94,28 @@ TEST_CASE("record blocks: records that lie near each other take one read") {
         == (100'000 + record_blocks::block_bytes - 1) / record_blocks::block_bytes);
 }
 
-TEST_CASE("record blocks: near records that lie far from each other are read alone") {
+TEST_CASE("record blocks: records that lie far from each other are read alone") {
   constexpr auto block = record_blocks::block_bytes;
   constexpr std::size_t many = 300;
   const written_files files{{many * block}};
   const far_store store{{.one_short_in = 0}};
   const stream_files from{files.found(store)};
-  for (const bool is_near : {false, true}) {
-    CAPTURE(is_near);
-    record_blocks blocks;
-    const auto before = store.seen().ended;
-    std::size_t alone = 0;
-    for (std::size_t i = 0; i < many; ++i) {
-      const auto got = read(blocks, from, 0, i * block, 20, is_near);
-      if (got)
-        REQUIRE(got == files.all[0].substr(i * block, 20));
-      alone += got ? 0 : 1;
-    }
-    CHECK(store.seen().ended - before == many - alone); // each of the others took a block
-    CHECK((is_near ? alone > many / 2 : alone == 0));
-    if (!is_near)
-      continue;
-    // Blocks pay again, once most records lie in one that was asked for.
-    alone = 0;
-    for (std::size_t offset = 0; offset + 20 <= 4 * block; offset += 20)
-      alone += read(blocks, from, 0, offset, 20, is_near) ? 0 : 1;
-    CHECK(alone < 150);
-    CHECK(read(blocks, from, 0, 200 * block + 30, 20, is_near)
-          == files.all[0].substr(200 * block + 30, 20));
+  record_blocks blocks;
+  std::size_t alone = 0;
+  for (std::size_t i = 0; i < many; ++i) {
+    const auto got = read(blocks, from, 0, i * block, 20);
+    if (got)
+      REQUIRE(got == files.all[0].substr(i * block, 20));
+    alone += got ? 0 : 1;
   }
+  CHECK(store.seen().ended == many - alone); // each of the others took a block
+  CHECK(alone > many / 2);
+  // Blocks pay again, once most records lie in one that was asked for.
+  alone = 0;
+  for (std::size_t offset = 0; offset + 20 <= 4 * block; offset += 20)
+    alone += read(blocks, from, 0, offset, 20) ? 0 : 1;
+  CHECK(alone < 150);
+  CHECK(read(blocks, from, 0, 200 * block + 30, 20) == files.all[0].substr(200 * block + 30, 20));
 }
 
 TEST_CASE("record blocks: what cannot be read is not taken for what was there") {

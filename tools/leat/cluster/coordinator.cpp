@@ -98,7 +98,8 @@ void add_coordinator(CLI::App& app, int& status) {
   auto& to = x->coordinator;
   sub->add_option("--state", to.state,
                   "Directory that keeps the job's state, which the next coordinator goes on with; "
-                  "otherwise LEAT_CLUSTER_STATE");
+                  "otherwise LEAT_CLUSTER_STATE")
+      ->type_name("DIR");
   sub->add_option(
       "--bind", to.bind,
       "HOST:PORT to listen at, and to be told to ranks; port 0: the system chooses one. Otherwise "

@@ -2,10 +2,11 @@
 
 #include "runtime/base/utf8.hpp"
 
+#include "tools/leat/cluster/job_feeds.hpp"
 #include "tools/leat/output.hpp"
 
 #include <algorithm>
-#include <array>
+#include <set>
 
 namespace leat::command {
 
@@ -58,17 +59,15 @@ std::string wanted_text(const cluster_report& x) {
                        : with_commas(least) + " to " + with_commas(most) + " wanted";
 }
 
-constexpr std::size_t columns = 11;
-using row = std::array<std::string, columns>;
+using row = std::vector<std::string>;
 
 row titles() {
-  return {"rank",     "host",   "pid",        "state",          "epoch", "step",
-          "job step", "behind", "last heard", "waits for data", "rows/s"};
+  return {"rank",     "host",   "pid",        "state",          "epoch",  "step",
+          "job step", "behind", "last heard", "waits for data", "rows/s", "helpers' cores"};
 }
 
 row row_of(const rank_report& x) {
-  row to;
-  to.fill("-");
+  row to(titles().size(), "-");
   to[0] = std::to_string(x.rank);
   to[3] = std::string{to_string(x.state)} + (x.has_come_back ? ", came back" : "");
   if (x.state == rank_state::unheard)
@@ -84,13 +83,15 @@ row row_of(const rank_report& x) {
   to[7] = with_commas(x.lag.value_or(0));
   to[9] = fixed(static_cast<double>(x.waiting_permille) / 10, 0) + " %";
   to[10] = with_commas(x.rows_per_second);
+  if (!x.workers_at.empty())
+    to[11] = with_commas(x.helper_cores);
   return to;
 }
 
-/// Adds a table with a line of titles: texts are aligned left, numbers right.
-void add_table(line_list& to, const std::vector<row>& rows) {
-  const auto is_text = [](std::size_t column) { return column == 1 || column == 3; };
-  std::array<std::size_t, columns> widths{};
+/// Adds a table with a line of titles: the columns in `texts` are aligned left, others right.
+void add_table(line_list& to, const std::vector<row>& rows, const std::set<std::size_t>& texts) {
+  const auto columns = rows.front().size();
+  std::vector<std::size_t> widths(columns);
   for (const auto& x : rows)
     for (std::size_t i = 0; i < columns; ++i)
       widths[i] = std::max(widths[i], x[i].size());
@@ -98,7 +99,7 @@ void add_table(line_list& to, const std::vector<row>& rows) {
     std::string line;
     for (std::size_t i = 0; i < columns; ++i) {
       const std::string gap(widths[i] - x[i].size(), ' ');
-      line += (i == 0 ? "" : "  ") + (is_text(i) ? x[i] + gap : gap + x[i]);
+      line += (i == 0 ? "" : "  ") + (texts.contains(i) ? x[i] + gap : gap + x[i]);
     }
     to.push_back(line.substr(0, line.find_last_not_of(' ') + 1));
   }
@@ -114,10 +115,35 @@ void add_ranks(line_list& to, const cluster_report& x) {
   std::vector<row> table{titles()};
   for (const auto& rank : x.ranks)
     table.push_back(row_of(rank));
-  add_table(to, table);
+  add_table(to, table, {1, 3});
   for (const auto& rank : x.ranks)
     if (!rank.failure.empty())
       add(to, "rank " + std::to_string(rank.rank) + " failed", shown(rank.failure));
+}
+
+row row_of(const job_feed& x) {
+  std::string hosts;
+  for (const auto& host : x.hosts)
+    hosts += (hosts.empty() ? "" : ", ") + host;
+  return {shown(x.name),
+          hosts.empty() ? "nobody" : shown(hosts),
+          std::to_string(x.served) + " of " + std::to_string(x.ranks),
+          x.has_journal ? "yes" : "no",
+          with_commas(x.records_read),
+          with_commas(x.lag),
+          with_commas(x.needed_from),
+          with_commas(x.records_per_second),
+          readable_bytes(x.bytes_per_second),
+          fixed(static_cast<double>(x.waiting_permille) / 10, 0) + " %"};
+}
+
+void add_feeds(line_list& to, const std::vector<job_feed>& feeds) {
+  std::vector<row> table{{"feed", "served from", "to ranks", "journal", "records", "lag",
+                          "needed from", "records/s", "bytes/s", "ranks wait"}};
+  for (const auto& x : feeds)
+    table.push_back(row_of(x));
+  to.emplace_back();
+  add_table(to, table, {0, 1, 3});
 }
 
 void add_waiting(line_list& to, const cluster_report& x) {
@@ -146,6 +172,49 @@ json text_or_null(const std::string& x) {
   return x.empty() ? json() : json(shown(x));
 }
 
+json to_json(const feed_report& x) {
+  return {{"name", shown(x.name)},
+          {"at", text_or_null(x.at)},
+          {"journal", x.has_journal},
+          {"records_read", x.records_read},
+          {"reached", x.reached},
+          {"lag", x.lag()},
+          {"needed_from", x.needed_from},
+          {"records_received", x.records_received},
+          {"bytes_received", x.bytes_received},
+          {"waited_seconds", in_seconds(x.waited)},
+          {"records_per_second", x.records_per_second},
+          {"bytes_per_second", x.bytes_per_second},
+          {"waiting", static_cast<double>(x.waiting_permille) / 1000}};
+}
+
+json to_json(const job_feed& x) {
+  auto hosts = json::array();
+  for (const auto& host : x.hosts)
+    hosts.push_back(shown(host));
+  return {{"name", shown(x.name)},
+          {"hosts", hosts},
+          {"journal", x.has_journal},
+          {"ranks", x.ranks},
+          {"served", x.served},
+          {"records_read", x.records_read},
+          {"lag", x.lag},
+          {"needed_from", x.needed_from},
+          {"records_received", x.records_received},
+          {"bytes_received", x.bytes_received},
+          {"records_per_second", x.records_per_second},
+          {"bytes_per_second", x.bytes_per_second},
+          {"waiting", static_cast<double>(x.waiting_permille) / 1000}};
+}
+
+template <class T>
+json list_to_json(const std::vector<T>& all) {
+  auto list = json::array();
+  for (const auto& x : all)
+    list.push_back(to_json(x));
+  return list;
+}
+
 json to_json(const rank_report& x) {
   const bool is_placed = x.global_step.has_value();
   return {{"rank", x.rank},
@@ -160,6 +229,11 @@ json to_json(const rank_report& x) {
           {"came_back", x.has_come_back},
           {"waiting", static_cast<double>(x.waiting_permille) / 1000},
           {"rows_per_second", x.rows_per_second},
+          {"workers", x.workers},
+          {"workers_at", text_or_null(x.workers_at)},
+          {"helper_cores", x.helper_cores},
+          {"feeds_at", text_or_null(x.feeds_at)},
+          {"feeds", list_to_json(x.feeds)},
           {"failure", text_or_null(x.failure)}};
 }
 
@@ -171,6 +245,22 @@ json to_json(const waiting_report& x) {
 }
 
 } // namespace
+
+std::uint64_t helper_cores_wanted(const cluster_report& x) {
+  constexpr std::uint64_t most_hungry = 950; // who only waits would want any number
+  std::uint64_t wanted = 0;
+  for (const auto& rank : x.ranks) {
+    if (rank.workers_at.empty() || rank.state != rank_state::running)
+      continue;
+    // Rows come as fast as they are made while the trainer waits: as many threads more would have
+    // to make rows as would fill its time.
+    const auto now = rank.workers + rank.helper_cores;
+    const auto hungry = std::min(rank.waiting_permille, most_hungry);
+    const auto needed = (1000 * now + 999 - hungry) / (1000 - hungry);
+    wanted += needed - std::min(needed, rank.workers);
+  }
+  return wanted;
+}
 
 std::vector<std::string> status_lines(const cluster_report& x) {
   line_list to;
@@ -193,6 +283,8 @@ std::vector<std::string> status_lines(const cluster_report& x) {
   add(to, "ranks", with_commas(x.ranks.size()) + ", " + wanted_text(x));
   if (!x.ranks.empty())
     add_ranks(to, x);
+  if (const auto feeds = feeds_of_job(x); !feeds.empty())
+    add_feeds(to, feeds);
   if (!x.waiting.empty())
     add_waiting(to, x);
   return to;
@@ -219,6 +311,8 @@ nlohmann::json status_to_json(const cluster_report& x) {
           {"snapshot_dir", text_or_null(x.sets)},
           {"store_failures", x.store_failures},
           {"store_failure", text_or_null(x.store_failure)},
+          {"helpers_wanted", helper_cores_wanted(x)},
+          {"feeds", list_to_json(feeds_of_job(x))},
           {"ranks", ranks},
           {"waiting", waiting}};
 }
@@ -228,6 +322,10 @@ cluster_report without_clocks(cluster_report x) {
     rank.silent = {};
     rank.waiting_permille = 0;
     rank.rows_per_second = 0;
+    for (auto& feed : rank.feeds) {
+      feed.waited = {};
+      feed.records_per_second = feed.bytes_per_second = feed.waiting_permille = 0;
+    }
   }
   return x;
 }

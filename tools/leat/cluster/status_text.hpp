@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,10 @@ namespace leat::command {
 
 /// What `leat cluster status` prints, line by line.
 std::vector<std::string> status_lines(const cluster_report& x);
+
+/// How many threads of helpers the ranks could use in all, so that no trainer waits; those that are
+/// there count.
+std::uint64_t helper_cores_wanted(const cluster_report& x);
 
 /// The object of `leat cluster status --json` (docs/command.md).
 nlohmann::json status_to_json(const cluster_report& x);

@@ -25,6 +25,7 @@ struct graph_options {
   std::optional<transform> maps;
   std::string device = "cpu";
   std::string decoder = "auto";
+  std::string lend = "auto";
   std::string svg;
   bool json = false;
 };
@@ -42,6 +43,13 @@ json to_json(const plan_round& x) {
   return {{"iterator", iterator}, {"function", x.function}};
 }
 
+json cuts_to_json(const plan_graph& x) {
+  auto cuts = json::array();
+  for (const auto& cut : x.cuts)
+    cuts.push_back({{"sent", cut.sent}, {"by_helper", cut.by_helper}, {"by_rank", cut.by_rank}});
+  return cuts;
+}
+
 json to_json(const plan_graph& x) {
   auto rounds = json::array();
   for (const auto& round : x.rounds)
@@ -57,13 +65,16 @@ json to_json(const plan_graph& x) {
           {"world_sizes", x.is_indexed() ? json() : json(epoch.world_sizes())},
           {"needs_agreement", epoch.needs_agreement()},
           {"no_snapshots_for", x.unkept},
+          {"feeds", x.feeds},
+          {"cuts", cuts_to_json(x)},
+          {"not_lent", x.not_lent.empty() ? json() : json(x.not_lent)},
           {"lane_bytes", x.lane_bytes()},
           {"of_unknown_size", x.of_unknown_size()}};
 }
 
 void draw(const graph_options& x) {
   const auto job = job_pipeline(x.order, x.maps);
-  const auto graph = graph_of(job, x.device, x.decoder);
+  const auto graph = graph_of(job, x.device, x.decoder, x.lend);
   if (graph.lane_limit)
     print_notice("graph", *graph.lane_limit);
   if (!x.svg.empty())
@@ -82,6 +93,7 @@ void add_graph(CLI::App& app) {
   add_order_options(*sub, x->order);
   add_transform_option(*sub, x->maps);
   add_device_options(*sub, x->device, x->decoder);
+  add_lend_option(*sub, x->lend);
   sub->add_option("--svg", x->svg, "Also draw it into this file")->type_name("FILE");
   sub->add_flag("--json", x->json, "Print a JSON object");
   sub->callback([x] { draw(*x); });

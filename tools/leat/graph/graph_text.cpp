@@ -52,6 +52,30 @@ std::string snapshots_of(const plan_graph& x) {
          + (others.empty() ? "" : ", apart from what these keep: " + listed(others));
 }
 
+/// Each kind of work once; what is done with samples of earlier rounds goes without saying.
+std::string work_text(const std::vector<std::string>& x) {
+  std::vector<std::string> kinds;
+  for (const auto& work : x)
+    if (!work.starts_with("samples of ")
+        && std::find(kinds.begin(), kinds.end(), work) == kinds.end())
+      kinds.push_back(work);
+  return kinds.empty() ? "nothing" : listed(kinds);
+}
+
+/// Which work helpers do where they join, and which is left for the rank.
+void add_cuts(const plan_graph& x, std::string& to) {
+  to += "\nhelpers\n";
+  if (x.cuts.empty())
+    to += "  none: " + x.not_lent + '\n';
+  for (const auto& cut : x.cuts) {
+    to += cut.sent == "items" ? "  with the data: " : "  sent records: ";
+    to += work_text(cut.by_helper);
+    if (!cut.by_rank.empty())
+      to += "; the rank: " + work_text(cut.by_rank);
+    to += '\n';
+  }
+}
+
 /// A column for each branch that has not been joined yet: "| o-'". All have the same width.
 std::vector<std::string> branch_marks(const plan_round& round) {
   std::vector<std::string> marks;
@@ -112,6 +136,10 @@ std::vector<graph_fact> facts_of(const plan_graph& x) {
   if (epoch.needs_agreement())
     facts.push_back({"several ranks", "must agree on the end of an epoch (loader_options::agree)"});
   facts.push_back({"snapshots", snapshots_of(x)});
+  for (const auto& name : x.feeds)
+    facts.push_back({"feed", name + ": served by `leat feed " + name + " --join HOST:PORT`, or a "
+                                 + "program (run_feed); record n goes to the rank of lane n mod "
+                                 + std::to_string(epoch.lanes)});
   return facts;
 }
 
@@ -149,7 +177,9 @@ std::string to_text(const plan_graph& x) {
   }
   for (std::size_t i = 0; i < x.rounds.size(); ++i)
     add_round(x, i, text);
-  return text + '\n' + x.batch + "\n  " + batch_caption() + '\n';
+  text += '\n' + x.batch + "\n  " + batch_caption() + '\n';
+  add_cuts(x, text);
+  return text;
 }
 
 } // namespace leat::command

@@ -156,7 +156,7 @@ TEST_CASE("bulk frames: credit adds up until it is taken, and costs none") {
   CHECK(reader.take_credit() == 0);
 }
 
-TEST_CASE("bulk frames: a rank hears rows, a worker hears offers") {
+TEST_CASE("bulk frames: a rank hears rows and records, a worker offers, a feed what is wanted") {
   const auto rank = bulk_rules_from(link_role::rank);
   const auto worker = bulk_rules_from(link_role::worker);
   const auto allows = [](const frame_rules& rules, frame_kind kind) {
@@ -166,7 +166,15 @@ TEST_CASE("bulk frames: a rank hears rows, a worker hears offers") {
   CHECK_FALSE(allows(worker, frame_kind::offer));
   CHECK(allows(rank, frame_kind::offer));
   CHECK_FALSE(allows(rank, frame_kind::row));
-  for (const auto& x : {rank, worker}) {
+  const auto feed = bulk_rules_from(link_role::feed);
+  const auto to_feed = bulk_rules_to_feed();
+  CHECK(allows(feed, frame_kind::records));
+  CHECK_FALSE(allows(feed, frame_kind::row));
+  CHECK_FALSE(allows(worker, frame_kind::records));
+  CHECK_FALSE(allows(rank, frame_kind::wants));
+  CHECK(allows(to_feed, frame_kind::wants));
+  CHECK_FALSE(allows(to_feed, frame_kind::records));
+  for (const auto& x : {rank, worker, feed, to_feed}) {
     CHECK(allows(x, frame_kind::note));
     CHECK(allows(x, frame_kind::credit));
     CHECK_FALSE(allows(x, frame_kind::beat));

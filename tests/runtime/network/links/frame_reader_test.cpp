@@ -88,6 +88,7 @@ TEST_CASE("frames: each role may say its own, and no other") {
         == decltype(may){{link_role::rank,
                           {number_of(frame_kind::join), number_of(frame_kind::beat),
                            number_of(frame_kind::part)}},
+                         {link_role::worker, {number_of(frame_kind::look)}},
                          {link_role::observer, {number_of(frame_kind::look)}}});
   CHECK(is_refused(rules_from(link_role::observer), 1, number_of(frame_kind::look)));
   CHECK(is_refused(rules_to(link_role::observer), 0, number_of(frame_kind::word)));

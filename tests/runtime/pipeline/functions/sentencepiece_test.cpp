@@ -124,7 +124,9 @@ TEST_CASE("the options of a model's normalization") {
 
 TEST_CASE("models that are not whole are refused") {
   CHECK(refused(small_model(1)).empty());
-  CHECK(refused(small_model(3)) == "a model of the type 3");
+  for (const int known : {2, 3, 4})
+    CHECK(refused(small_model(known)).empty());
+  CHECK(refused(small_model(5)) == "a model of the type 5");
   CHECK(refused({}) == "no pieces");
   const auto with = [](const std::string& text, float score, int type = normal) {
     auto x = small_model(1);
@@ -149,7 +151,7 @@ TEST_CASE("no damage of a model file does more than give other tokens") {
   CAPTURE(seed);
   std::mt19937_64 random{seed};
   for (int round = 0; round < 3000; ++round) {
-    auto x = small_model(1 + round % 2);
+    auto x = small_model(1 + round % 4);
     std::string rules("\x40\0\0\0", 4);
     for (int i = 0; i < 0x40 + 8; ++i)
       rules += static_cast<char>(random() % (i % 4 < 2 ? 256 : 2));
@@ -166,6 +168,29 @@ TEST_CASE("no damage of a model file does more than give other tokens") {
       REQUIRE(problem.code() == errc::invalid_argument);
     }
   }
+}
+
+/// Rules that replace one byte, in the form of Darts-clone's double array.
+std::string rules_for_byte(unsigned char byte, const std::string& by) {
+  constexpr std::uint32_t leaf_flag = 1U << 8;
+  std::vector<std::uint32_t> units(256);
+  units[byte] = (byte ^ 1U) << 10 | leaf_flag | byte;
+  units[1] = 1U << 31; // the leaf: the text at 0
+  std::string rules("\0\x04\0\0", 4);
+  for (const auto unit : units)
+    for (unsigned i = 0; i < 4; ++i)
+      rules += static_cast<char>(unit >> (8 * i) & 0xff);
+  return rules + by + '\0';
+}
+
+TEST_CASE("rules that replace a part of a character leave a text that is not cut") {
+  auto x = small_model(1);
+  x.mutable_normalizer_spec()->set_precompiled_charsmap(rules_for_byte(0xc3, "a"));
+  CHECK(encoded(x, "b\u00e9") == tokens{3, 5, 4, 0});
+  CHECK(encoded(x, "\u00e9b ab") == tokens{3, 4, 0, 5, 7});
+  x.mutable_normalizer_spec()->set_precompiled_charsmap(rules_for_byte(0xc3, " "));
+  CHECK(encoded(x, "\u00e9") == tokens{3, 0});
+  CHECK(encoded(x, "b\u00e9") == tokens{3, 5, 3, 0});
 }
 
 TEST_CASE("sentencepiece sets the tokens of a text") {

@@ -174,6 +174,7 @@ TEST_CASE("every stream and once source stands in the text as in C++") {
              sequential("crawl@1", 8, no_reader, {.order = file_order::shuffled, .seed = 5}),
              R"(sequential("crawl@1", units=8, file_order="shuffled", seed=5))");
   check_form(R"(once("queue@1"))", once("queue@1", no_record), "once(\"queue@1\")");
+  check_form(R"(feed("queue"))", feed("queue"), "feed(\"queue\")");
 }
 
 TEST_CASE("every operator stands in the text as in C++") {
@@ -924,8 +925,8 @@ private:
   }
 
   line_options line_streaming() {
-    const auto [order, seed] = streaming();
-    return {.ranges = 1 + below(1000), .order = order, .seed = seed};
+    const auto drawn = streaming();
+    return {.ranges = 1 + below(1000), .order = drawn.order, .seed = drawn.seed};
   }
 
   line_options typed(line_options x) {

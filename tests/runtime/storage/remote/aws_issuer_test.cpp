@@ -1,5 +1,4 @@
-#include "runtime/storage/remote/aws_issuer.hpp"
-#include "runtime/storage/remote/aws_keeper.hpp"
+#include "runtime/storage/remote/aws/aws_issuer.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/expected_error.hpp"
 #include "tests/support/fault_server.hpp"
@@ -119,7 +118,7 @@ TEST_CASE("aws_issuer: the web identity of a pod") {
   server.service = [](const auto& x) -> std::optional<fault_server::response> {
     for (const char* part : {"Action=AssumeRoleWithWebIdentity", "RoleArn=arn:aws:iam::1:role/r",
                              "RoleSessionName=leat", "WebIdentityToken=a.b+c/d="})
-      if (x.path.find(part) == std::string::npos)
+      if (fault_server::decoded(x.target).find(part) == std::string::npos)
         return fault_server::response{"400 Bad Request"};
     return fault_server::response{
         "200 OK", "",
@@ -202,6 +201,46 @@ TEST_CASE(
   CHECK(x.current(705).access_key == "K1");
   by.at(712);
   CHECK(becomes(x, 712, "K3"));
+}
+
+TEST_CASE("aws_keeper: one for all who ask the same, and nobody who does not answer twice") {
+  counting_issuer by;
+  auto usual = by.issuer();
+  usual.key = "test one for all";
+  const auto x = keeper_for(usual);
+  CHECK(keeper_for(usual) == x);
+  CHECK(by.issued() == 1);
+  by.at(0, true);
+  auto missing = by.issuer();
+  missing.key = "test nobody";
+  CHECK_THROWS_AS(keeper_for(missing), error);
+  missing.may_be_missing = true;
+  CHECK_FALSE(keeper_for(missing));
+  CHECK_FALSE(keeper_for(missing));
+  CHECK(by.issued() == 3);
+}
+
+TEST_CASE("aws_keeper: what is opened again within a minute is asked by the same credentials") {
+  counting_issuer by;
+  auto usual = by.issuer();
+  usual.key = "test opened again";
+  for (int i = 0; i < 3; ++i)
+    CHECK(keeper_for(usual)->current(0).access_key == "K1");
+  CHECK(by.issued() == 1);
+}
+
+TEST_CASE("aws_keeper: keys that are issued with little time left are not renewed at each use") {
+  counting_issuer by;
+  {
+    aws_keeper x{by.issuer()};
+    (void)x.current(701);
+    by.wait_for(2);
+    CHECK(becomes(x, 702, "K2")); // until 1000, as the first ones
+    for (int time = 703; time < 711; ++time)
+      CHECK(x.current(time).access_key == "K2");
+    x.renew(710);
+  } // its last thread has ended
+  CHECK(by.issued() == 2);
 }
 
 TEST_CASE("aws_keeper: what a service refuses is renewed at once") {

@@ -1,4 +1,4 @@
-#include "runtime/storage/remote/aws_settings.hpp"
+#include "runtime/storage/remote/aws/aws_settings.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/expected_error.hpp"
 #include "tests/support/files.hpp"
@@ -10,11 +10,12 @@ namespace {
 using namespace leat::test;
 using environment = std::map<std::string, std::string>;
 
-aws_settings settings_of(const environment& x) {
-  return read_aws_settings([&](const char* name) {
+aws_settings settings_of(const environment& x, const remote_options& chosen = {}) {
+  const auto variable = [&](const char* name) {
     const auto at = x.find(name);
     return at == x.end() ? std::string{} : at->second;
-  });
+  };
+  return read_aws_settings(variable, chosen);
 }
 
 struct home {
@@ -39,6 +40,53 @@ TEST_CASE("aws_settings: keys, region and endpoint of the environment") {
   CHECK(x.credentials->session_token.is("T"));
   CHECK(x.region == "eu-west-1");
   CHECK(x.endpoint == "https://two:9000");
+}
+
+TEST_CASE("aws_settings: options count before the environment and its files") {
+  const home at;
+  at.write("credentials", "[mine]\naws_access_key_id=P\naws_secret_access_key=PS\n");
+  const environment around{{"HOME", at.dir.path()},        {"AWS_ACCESS_KEY_ID", "K"},
+                           {"AWS_SECRET_ACCESS_KEY", "S"}, {"AWS_SESSION_TOKEN", "T"},
+                           {"AWS_REGION", "eu-west-1"},    {"AWS_ENDPOINT_URL", "https://one"}};
+  remote_options chosen;
+  chosen.endpoint = "https://mine/";
+  chosen.region = "r";
+  chosen.access_key = "O";
+  chosen.secret_key = secret{"OS"};
+  chosen.bucket_in = bucket_place::host;
+  const auto x = settings_of(around, chosen);
+  CHECK(x.endpoint == "https://mine");
+  CHECK(x.region == "r");
+  CHECK(x.bucket_in == bucket_place::host);
+  REQUIRE(x.credentials);
+  CHECK(x.credentials->access_key == "O");
+  CHECK(x.credentials->secret_key.is("OS"));
+  CHECK(x.credentials->session_token.is_empty());
+
+  remote_options profile;
+  profile.profile = "mine";
+  profile.requester_pays = true;
+  const auto y = settings_of(around, profile);
+  REQUIRE(y.credentials);
+  CHECK(y.credentials->access_key == "P");
+  CHECK(y.requester_pays);
+  CHECK(y.endpoint == "https://one");
+
+  at.write("config", "[profile program]\ncredential_process = cat /none\n");
+  environment pod{{"HOME", at.dir.path()},
+                  {"AWS_WEB_IDENTITY_TOKEN_FILE", "/none"},
+                  {"AWS_ROLE_ARN", "arn:aws:iam::1:role/r"},
+                  {"AWS_PROFILE", "program"}};
+  const auto source_of = [](const aws_settings& found) {
+    return found.issuer ? found.issuer->source : "nobody";
+  };
+  CHECK(source_of(settings_of(pod)) == "the web identity of AWS_ROLE_ARN");
+  profile.profile = "program";
+  CHECK(source_of(settings_of(pod, profile)) == "credential_process");
+
+  const auto z = settings_of(around, {.anonymous = true});
+  CHECK_FALSE(z.credentials);
+  CHECK_FALSE(z.issuer);
 }
 
 TEST_CASE("aws_settings: without any of them requests are not signed") {
@@ -105,7 +153,7 @@ TEST_CASE("aws_settings: what contradicts itself is refused, and no secret is sh
   check({{"AWS_SECRET_ACCESS_KEY", "PLANTED"}},
         "only one half of a pair of keys in the environment");
   check({{"AWS_PROFILE", "half"}}, "only one half of a pair of keys in the profile \"half\"");
-  check({{"AWS_PROFILE", "none"}}, "AWS_PROFILE=\"none\"");
+  check({{"AWS_PROFILE", "none"}}, "the profile \"none\"");
   check({{"AWS_ENDPOINT_URL", "ftp://x"}}, "the endpoint \"ftp://x\"");
   check({{"AWS_ENDPOINT_URL", "http://far.example"},
          {"AWS_ACCESS_KEY_ID", "K"},

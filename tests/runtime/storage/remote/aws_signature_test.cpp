@@ -1,4 +1,4 @@
-#include "runtime/storage/remote/aws_signature.hpp"
+#include "runtime/storage/remote/aws/aws_signature.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>

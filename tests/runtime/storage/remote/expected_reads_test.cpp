@@ -92,12 +92,102 @@ TEST_CASE(
   CHECK(reads.expect_soon(ranges));
   store.wait_for_reads(2);
   CHECK(budget.used() == 20'000);
-  CHECK(reads.bytes_held() == 20'000);
   store.release();
   for (const auto& x : ranges)
     CHECK(read_text(reads, x) == files.want(x));
   CHECK(store.seen().ended == 3); // none twice
   CHECK(budget.used() == 0);
+}
+
+TEST_CASE("expected reads: what may be expected is begun at once, and is one read when it is") {
+  const two_files files{6};
+  far_store store{{.one_short_in = 0}};
+  byte_budget budget{200'000};
+  expected_reads reads{store.open(files.names()), budget};
+  const std::vector<expected_range> ranges{{0, 0, 10'000}, {1, 500, 10'000}, {0, 50'000, 10'000}};
+  CHECK(reads.expect_perhaps(std::span{ranges}.first(1)));
+  CHECK(reads.expect_perhaps(ranges));
+  CHECK(budget.used() == 30'000);
+  CHECK(read_text(reads, ranges[0]) == files.want(ranges[0])); // by who looks at it first
+  CHECK(reads.expect_soon(ranges));
+  for (const auto& x : ranges)
+    CHECK(read_text(reads, x) == files.want(x));
+  CHECK(store.seen().ended == 3); // none twice
+  CHECK(budget.used() == 0);
+}
+
+TEST_CASE("expected reads: what might have been expected leaves its room to what is") {
+  for (const bool is_in_flight : {false, true}) {
+    CAPTURE(is_in_flight);
+    const two_files files{7};
+    far_store store{{.one_short_in = 0}};
+    byte_budget budget{400'000};
+    expected_reads reads{store.open(files.names()), budget};
+    if (is_in_flight)
+      store.hold_after(0);
+    std::vector<expected_range> perhaps;
+    for (std::uint64_t i = 0; i < 10; ++i)
+      perhaps.push_back({1, i * 10'000, 9'000});
+    reads.expect_perhaps(perhaps);
+    CHECK(budget.used() == 90'000);
+    std::vector<expected_range> sure{perhaps[3]};
+    for (std::uint64_t i = 0; i < 10; ++i)
+      sure.push_back({0, i * 10'000, 9'000});
+    reads.expect_soon(sure);
+    store.release();
+    for (const auto& x : sure)
+      CHECK(read_text(reads, x) == files.want(x));
+    while (budget.used() > 0) // until the last of those that nobody reads has come
+      std::this_thread::yield();
+  }
+}
+
+TEST_CASE("expected reads: what may be expected takes a quarter of the budget at most") {
+  const two_files files{8};
+  const far_store store{{.one_short_in = 0}};
+  byte_budget budget{100'000};
+  expected_reads reads{store.open(files.names()), budget};
+  std::vector<expected_range> perhaps;
+  for (std::uint64_t i = 0; i < 10; ++i)
+    perhaps.push_back({1, i * 10'000, 9'000});
+  reads.expect_perhaps(perhaps);
+  CHECK(budget.used() == 18'000);
+  for (const auto& x : perhaps)
+    CHECK(read_text(reads, x) == files.want(x));
+  CHECK(budget.used() == 18'000); // it may be expected yet
+  reads.expect_nothing();
+  CHECK(budget.used() == 0);
+}
+
+TEST_CASE("expected reads: what is expected already is not kept because it may be expected") {
+  const two_files files{9};
+  const far_store store{{.one_short_in = 0}};
+  byte_budget budget{100'000};
+  expected_reads reads{store.open(files.names()), budget};
+  const expected_range x{0, 0, 9'000};
+  reads.expect_soon({&x, 1});
+  reads.expect_perhaps({&x, 1});
+  CHECK(read_text(reads, x) == files.want(x));
+  CHECK(store.seen().ended == 1);
+  CHECK(budget.used() == 0);
+}
+
+TEST_CASE("expected reads: what may be expected does not wait for room") {
+  const two_files files{10};
+  const far_store store{{.one_short_in = 0}};
+  byte_budget budget{100'000};
+  transfer_counts counts;
+  expected_reads reads{store.open(files.names()), budget, counts};
+  const expected_range perhaps{1, 0, 9'000};
+  const expected_range sure{0, 0, 5'000};
+  budget.take_anyway(95'000);
+  reads.expect_perhaps({&perhaps, 1});
+  CHECK(counts.budget_waits == 0);
+  budget.give_back(95'000);
+  reads.expect_soon({&sure, 1});
+  CHECK(budget.used() == 5'000);
+  CHECK(read_text(reads, sure) == files.want(sure));
+  CHECK(read_text(reads, perhaps) == files.want(perhaps));
 }
 
 TEST_CASE("expected reads: what does not fit is read all the same") {
@@ -126,7 +216,6 @@ TEST_CASE("expected reads: what was expected long before, and never read, leaves
     reads.expect_soon({&x, 1});
     CHECK(read_text(reads, x) == files.want(x));
   }
-  CHECK(reads.bytes_held() == 0);
 }
 
 TEST_CASE("expected reads: small ones of one block are one read") {
@@ -141,6 +230,26 @@ TEST_CASE("expected reads: small ones of one block are one read") {
   for (const auto& x : ranges)
     CHECK(read_text(reads, x) == files.want(x));
   CHECK(store.seen().ended <= 2); // the last one goes into a second block
+}
+
+TEST_CASE("expected reads: small ones far from each other are read as they are") {
+  block_ranges blocks;
+  std::uint64_t bytes = 0;
+  std::size_t as_they_are = 0;
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    const expected_range x{0, i * 10'000, 100};
+    const auto got = blocks.widened(x);
+    CHECK((got.offset <= x.offset && got.offset + got.size >= x.offset + x.size));
+    bytes += got.size;
+    as_they_are += got.size == x.size ? 1 : 0;
+  }
+  CHECK(as_they_are > 350);
+  CHECK(bytes < 400'000);
+  // In sequence again, blocks pay again.
+  as_they_are = 0;
+  for (std::uint64_t i = 0; i < 400; ++i)
+    as_they_are += blocks.widened({1, i * 100, 100}).size == 100 ? 1 : 0;
+  CHECK(as_they_are < 50);
 }
 
 TEST_CASE("expected reads: a failure is that of the read itself, and is not kept") {
@@ -184,6 +293,26 @@ TEST_CASE("expected reads: a wait for one ends when told to stop, and its memory
   store.release();
   CHECK(text == std::string(5000, '-'));
   CHECK(read_text(reads, x) == files.want(x));
+}
+
+TEST_CASE("read buffers: what is given back serves the next read, within the budget") {
+  byte_budget budget{1'000'000};
+  const auto buffers = std::make_shared<read_buffers>(budget);
+  auto first = buffers->take(100'000);
+  first[99'999] = std::byte{7};
+  const auto* const at = first.get();
+  first.reset();
+  auto second = buffers->take(99'000);
+  CHECK(second.get() == at);
+  CHECK(second[99'999] == std::byte{7}); // the same memory
+  budget.take_anyway(1'000'000);
+  second.reset(); // there is no room to keep it
+  budget.give_back(1'000'000);
+  auto other = buffers->take(200'000);
+  other.reset();
+  CHECK(buffers->take(50'000).get() != nullptr); // not a buffer four times as large
+  auto last = buffers->take(300'000);
+  last[299'999] = std::byte{1};
 }
 
 } // namespace

@@ -1,10 +1,13 @@
 // When requests are made again, how many at a time, and which of them twice: all by given times.
 
-#include "runtime/storage/remote/flow_limit.hpp"
-#include "runtime/storage/remote/hedge_timer.hpp"
-#include "runtime/storage/remote/retry_schedule.hpp"
+#include "runtime/storage/remote/server/flow_limit.hpp"
+#include "runtime/storage/remote/server/hedge_timer.hpp"
+#include "runtime/storage/remote/server/retry_schedule.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <set>
 
 namespace leat::retry_test {
@@ -76,28 +79,93 @@ TEST_CASE("retries: so many contradictions, and no more") {
   CHECK_FALSE(x.take_wrong());
 }
 
-TEST_CASE("flow: the limit grows while others wait, and halves once per refusal of what is new") {
-  flow_limit x{16, 20};
+/// Answers of 100 KB from a server whose link holds so many requests: further ones wait.
+class answering {
+public:
+  explicit answering(std::size_t held) : holds(held) {}
+
+  void rounds(flow_limit& x, int count) {
+    for (int i = 0; i < count; ++i)
+      for (auto left = x.limit() + 1; left > 0; --left)
+        x.answered(true, 100'000,
+                   now_ += 30 * ms / static_cast<std::int64_t>(std::min(x.limit(), holds)));
+  }
+
+  std::size_t holds;
+
+private:
+  std::int64_t now_ = 0;
+};
+
+TEST_CASE("flow: the limit grows while others wait and that brings more, up to the most") {
+  flow_limit x{16, 100};
   for (int i = 0; i < 1000; ++i)
-    x.answered(false);
+    x.answered(false, 100'000, i * ms);
   CHECK(x.limit() == 16);
-  for (int i = 0; i < 16; ++i)
-    x.answered(true);
-  CHECK(x.limit() == 17);
-  for (int i = 0; i < 1000; ++i)
-    x.answered(true);
-  CHECK(x.limit() == 20);
+  answering server{1000};
+  server.rounds(x, 1);
+  CHECK(x.limit() == 32);
+  server.rounds(x, 20);
+  CHECK(x.limit() == 100);
+  server.rounds(x, 100);
+  CHECK(x.limit() == 100);
+}
+
+TEST_CASE("flow: the limit stays near what the way to a server holds, and follows it") {
+  flow_limit x;
+  answering server{40};
+  server.rounds(x, 200);
+  CHECK(x.limit() >= 32);
+  CHECK(x.limit() <= 64);
+  server.holds = 400;
+  server.rounds(x, 400);
+  CHECK(x.limit() > 128);
+}
+
+/// As many as a server refuses that means it.
+void refuse_some(flow_limit& x) {
+  for (int i = 0; i < 8; ++i)
+    x.refused(x.begin());
+}
+
+TEST_CASE("flow: the limit halves where much of what is new is refused, and grows again") {
+  flow_limit x{20, 20};
   const auto first = x.begin();
   const auto second = x.begin();
-  x.refused(first);
+  for (int i = 0; i < 8; ++i)
+    x.refused(first);
   CHECK(x.limit() == 10);
-  x.refused(second); // it was in flight at that time
+  for (int i = 0; i < 100; ++i)
+    x.refused(second); // it was in flight at that time
   CHECK(x.limit() == 10);
-  x.refused(x.begin());
+  refuse_some(x);
   CHECK(x.limit() == 5);
   for (int i = 0; i < 9; ++i)
-    x.refused(x.begin());
+    refuse_some(x);
   CHECK(x.limit() == 1);
+  answering{1000}.rounds(x, 1000);
+  CHECK(x.limit() == 20);
+}
+
+TEST_CASE("flow: a server that refuses one in twenty is asked for as much as another") {
+  flow_limit x{20, 20};
+  std::int64_t now = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const auto mark = x.begin();
+    if (i % 20 == 7)
+      x.refused(mark);
+    else
+      x.answered(true, 100'000, now += ms);
+    REQUIRE(x.limit() == 20);
+  }
+  for (int i = 0; i < 200; ++i) { // but not one that refuses a third
+    const auto mark = x.begin();
+    if (i % 3 == 0)
+      x.refused(mark);
+    else
+      x.answered(true, 100'000, now += ms);
+  }
+  CHECK(x.limit() < 10);
 }
 
 TEST_CASE("hedges: a second request after three times what most take, for one in twenty at most") {

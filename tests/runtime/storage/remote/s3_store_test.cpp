@@ -2,9 +2,11 @@
 
 #include "runtime/storage/file_set.hpp"
 #include "runtime/storage/read_now.hpp"
-#include "runtime/storage/remote/s3_address.hpp"
-#include "runtime/storage/remote/s3_listing.hpp"
-#include "runtime/storage/remote/s3_store.hpp"
+#include "runtime/storage/remote/aws/s3_address.hpp"
+#include "runtime/storage/remote/aws/s3_listing.hpp"
+#include "runtime/storage/remote/aws/s3_signer.hpp"
+#include "runtime/storage/remote/aws/s3_store.hpp"
+#include "runtime/storage/remote/page_turner.hpp"
 #include "runtime/storage/remote/store_of.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/expected_error.hpp"
@@ -84,9 +86,22 @@ TEST_CASE("s3_address: names are taken as they are, and say where to ask") {
   CHECK(x.url(amazon) == "https://b-1.s3.eu-west-3.amazonaws.com/a%20b/%2541%2B%C3%A4");
   CHECK(s3_address{"s3://b.1/k", "test"}.url(amazon) == "https://s3.eu-west-3.amazonaws.com/b.1/k");
   CHECK(x.url({.endpoint = "http://127.0.0.1:9"}) == "http://127.0.0.1:9/b-1/a%20b/%2541%2B%C3%A4");
+  CHECK(x.url({.endpoint = "https://h:9", .bucket_in = bucket_place::host})
+        == "https://b-1.h:9/a%20b/%2541%2B%C3%A4");
+  CHECK(x.url({.region = "eu-west-3", .bucket_in = bucket_place::path})
+        == "https://s3.eu-west-3.amazonaws.com/b-1/a%20b/%2541%2B%C3%A4");
+  CHECK(s3_address{"s3://b.1/k", "test"}.url({.region = "r", .bucket_in = bucket_place::host})
+        == "https://b.1.s3.r.amazonaws.com/k");
   CHECK(s3_address{"s3://bucket", "test"}.key().empty());
+  CHECK(s3_address{"s3://b/Signature=a?b", "test"}.key() == "Signature=a?b");
+  const std::string label(60, 'b');
+  const auto domain = label + "." + label + "." + label;
+  CHECK(s3_address{"gs://" + domain + "/k", "test"}.bucket() == domain);
+  for (const auto& longer : {"s3://" + domain, "gs://" + label + label, "gs://" + domain + domain})
+    check_error([&] { s3_address{longer + "/k", "test"}; }, {.code = errc::invalid_argument});
   for (const char* wrong :
-       {"s3://", "s3:///k", "s3://user:PLANTED@b/k", "s3://-b/k", "s3://b\n/k", "s3://b/k\x01"}) {
+       {"s3://", "s3:///k", "s3://user:PLANTED@b/k", "s3://-b/k", "s3://b\n/k", "s3://b/k\x01",
+        "s3://b/k?X-Amz-Signature=PLANTED", "gs://b/k?a=b&X-Goog-Signature=PLANTED"}) {
     CAPTURE(wrong);
     const auto problem = problem_of([&] { s3_address{wrong, "test"}; });
     REQUIRE(problem);
@@ -130,6 +145,32 @@ TEST_CASE("s3_store: a folder is listed page by page, its folders apart") {
     CHECK(problem_of([&] { at.store.list(none, [](const auto&) {}); })->code() == errc::not_found);
 }
 
+TEST_CASE("s3_store: names of folders and files with spaces, which lists write as forms do") {
+  s3_bench at;
+  at.write("my data/a b+c", "content");
+  CHECK(listed(at.store, "s3://b/my data") == names{"a b+c"});
+  CHECK(content_of_object(at.store, "s3://b/my data/a b+c") == "content");
+}
+
+TEST_CASE("s3_store: a list that leads to the same page for ever is an error") {
+  s3_bench at;
+  at.server.service = [](const fault_server::request&) {
+    return std::optional{fault_server::response{
+        "200 OK", "",
+        "<ListBucketResult><IsTruncated>true</IsTruncated>"
+        "<NextContinuationToken>same</NextContinuationToken></ListBucketResult>"}};
+  };
+  check_error([&] { at.store.list("s3://b/d", [](const auto&) {}); },
+              {.code = errc::io, .stage = "list", .got_has = "names itself"});
+  page_turner pages{"s3://b/d"};
+  check_error(
+      [&] {
+        for (std::size_t i = 0; i <= page_turner::most_pages; ++i)
+          (void)pages.turn(std::to_string(i), std::to_string(i + 1));
+      },
+      {.code = errc::io, .file = "s3://b/d", .got_has = "pages"});
+}
+
 TEST_CASE("s3_store: refusals say who asked, what the service said, and what to do") {
   s3_bench at;
   at.write("x", "content");
@@ -151,11 +192,100 @@ TEST_CASE("s3_store: refusals say who asked, what the service said, and what to 
               {.code = errc::not_found, .file = "s3://b/y"});
 }
 
+TEST_CASE("s3_store: where the metadata service does not answer, a refusal says so") {
+  const auto needed = [](const aws_settings& x) { return s3_signer{x, nullptr}.advice(); };
+  aws_settings nobody{.source = "the environment"};
+  CHECK(needed(nobody).ends_with("there are none in the environment"));
+  nobody.issuer = aws_issuer{.source = "the role of this machine", .issue = {}};
+  CHECK(needed(nobody).ends_with("there are none in the environment, and the metadata service that "
+                                 "would issue those of the role of this machine did not answer, or "
+                                 "has none"));
+}
+
 TEST_CASE("s3_store: buckets that are open need no credentials") {
   s3_bench at{s3_service{.open_buckets = {"b"}}};
   at.write("x", "content");
   const s3_store store{[&] { return at.settings(std::nullopt); }, &at.pool};
   CHECK(content_of_object(store, "s3://b/x") == "content");
+}
+
+TEST_CASE("s3_store: whoever pays says so, signed") {
+  s3_bench at{s3_service{.requester_pays = true}};
+  at.write("x", "content");
+  auto payer = at.settings();
+  payer.requester_pays = true;
+  const s3_store store{[&] { return payer; }, &at.pool};
+  CHECK(content_of_object(store, "s3://b/x") == "content");
+  CHECK(listed(store, "s3://b") == names{"x"});
+  check_error([&] { (void)at.store.stat("s3://b/x"); },
+              {.code = errc::io, .got_has = "AccessDenied"});
+}
+
+TEST_CASE("store_set: two at a time ask with their own options") {
+  s3_bench one{s3_service{.owner = owner}};
+  s3_bench two{s3_service{.owner = guest}};
+  one.write("x", "one");
+  two.write("x", "two");
+  const auto options = [](const s3_bench& at, const aws_credentials& by) {
+    remote_options x;
+    x.endpoint = at.server.address();
+    x.access_key = by.access_key;
+    x.secret_key = by.secret_key;
+    x.session_token = by.session_token;
+    return x;
+  };
+  const store_set first{options(one, owner)};
+  const store_set second{options(two, guest)};
+  CHECK(&first.of("s3://b/x") != &second.of("s3://b/x"));
+  CHECK(&first.of("/a") == &second.of("/b"));
+  CHECK(content_of_object(first.of("s3://b/x"), "s3://b/x") == "one");
+  CHECK(content_of_object(second.of("s3://b/x"), "s3://b/x") == "two");
+  CHECK(find_files({"s3://b/*"}, "test", file_kinds::plain, second).store
+        == &second.of("s3://b/x"));
+  check_error([&] { (void)store_set{options(one, guest)}.of("s3://b/x").stat("s3://b/x"); },
+              {.code = errc::io, .needed_has = "the credentials of the options"});
+}
+
+TEST_CASE("store_set: options that contradict each other are refused") {
+  CHECK_FALSE(chosen_stores({}));
+  const auto refused = [](auto set) {
+    remote_options x;
+    set(x);
+    const auto problem = problem_of([&] { store_set{x}; });
+    REQUIRE(problem);
+    CHECK(problem->code() == errc::invalid_argument);
+    CHECK(std::string_view{problem->what()}.find("PLANTED") == std::string_view::npos);
+  };
+  refused([](auto& x) { x.access_key = "AK"; });
+  refused([](auto& x) { x.secret_key = secret{"PLANTED"}; });
+  refused([](auto& x) { x.session_token = secret{"PLANTED"}; });
+  for (const char* endpoint :
+       {"host:9000", "//", "https://", "user:PLANTED@host:9000", "https://user:PLANTED@host",
+        "https://host?s=PLANTED", "https://host#PLANTED", "https://user:PL?PLANTED@host",
+        "https://host\nPLANTED"})
+    refused([&](auto& x) { x.endpoint = endpoint; });
+  const auto line = secret{"PLANTED\n"};
+  refused([](auto& x) { x.region = "us-east-1\nPLANTED"; });
+  refused([&](auto& x) { x.token = line; });
+  refused([&](auto& x) {
+    x.access_key = "AK";
+    x.secret_key = line;
+  });
+  refused([](auto& x) {
+    x.access_key = "PLANTED\n";
+    x.secret_key = secret{"PLANTED"};
+  });
+  refused([&](auto& x) {
+    x.access_key = "AK";
+    x.secret_key = secret{"PLANTED"};
+    x.session_token = line;
+  });
+  refused([](auto& x) {
+    x.anonymous = true;
+    x.access_key = "AK";
+    x.secret_key = secret{"PLANTED"};
+  });
+  refused([](auto& x) { x.anonymous = x.requester_pays = true; });
 }
 
 TEST_CASE("s3_store: a clock that is wrong is corrected by the server's") {
@@ -197,11 +327,17 @@ TEST_CASE("s3_store: patterns find what they find in files") {
     CAPTURE(pattern);
     const auto found = find_files({std::string{"s3://b/"} + pattern}, "test");
     CHECK(found.paths == local(pattern));
-    CHECK(found.store == &process_s3_store());
+    CHECK(found.store == &process_stores()->of("s3://b/x"));
   }
   for (const char* none : {"none/*.tar", "d/*.none", "*/*/*/*"})
     CHECK(problem_of([&] { find_files({std::string{"s3://b/"} + none}, "test"); })->code()
           == errc::not_found);
+  // Two "/" are a folder without a name: there is none, and names of its objects are not made up.
+  for (const char* none : {"s3://b/none/*.tar", "s3://b/d//*.tar"})
+    check_error([&] { find_files({none}, "test"); },
+                {.code = errc::not_found, .got = "a folder without objects"});
+  check_error([&] { find_files({"s3://b/d/?x.tar"}, "test"); },
+              {.code = errc::not_found, .got_has = "s3://b/d/?x.tar"});
   for (const char* x : {"AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"})
     ::unsetenv(x);
 }
@@ -226,7 +362,9 @@ TEST_CASE("s3_store: responses that go wrong are asked for again, lists as well"
 
 TEST_CASE("s3_listing: what is no list, or only a part of one, is an error") {
   const auto read = [](const std::string& xml) {
-    return read_s3_page("<ListBucketResult>" + xml + "</ListBucketResult>", "d/", "s3://b/d");
+    return read_s3_page("<ListBucketResult><EncodingType>url</EncodingType>" + xml
+                            + "</ListBucketResult>",
+                        "d/", "s3://b/d");
   };
   CHECK(read("").entries.empty());
   CHECK(read("<Contents><Key>d/</Key><Size>0</Size></Contents>").entries.empty());
@@ -234,6 +372,13 @@ TEST_CASE("s3_listing: what is no list, or only a part of one, is an error") {
             .entries.front()
             .version
         == object_version{.size = 5, .mtime_ns = object_version::no_time, .tag = "\"e\""});
+  const std::string odd = "<Contents><Key>d/x+%2B</Key><Size>5</Size></Contents>";
+  CHECK(read(odd).entries.front().name == "x +");
+  // A service that has not encoded it does not say that it has.
+  CHECK(read_s3_page("<ListBucketResult>" + odd + "</ListBucketResult>", "d/", "s3://b/d")
+            .entries.front()
+            .name
+        == "x+%2B");
   for (const char* wrong :
        {"<Contents><Key>e/x</Key><Size>5</Size></Contents>", "<Contents><Key>d/x</Key></Contents>",
         "<Contents><Key>d/x</Key><Size>-5</Size></Contents>",

@@ -1,9 +1,26 @@
+#include "runtime/storage/remote/service_endpoint.hpp"
 #include "runtime/storage/remote/web_address.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/expected_error.hpp"
 
 namespace leat::web_address_test {
 namespace {
+
+TEST_CASE("service_endpoint: only this machine's own names are not overheard without https") {
+  for (const char* ours : {"http://localhost", "http://localhost:9000/x", "http://127.0.0.1:9",
+                           "http://127.1.2.3", "http://[::1]:9000", "https://far.example", ""}) {
+    CAPTURE(ours);
+    CHECK_FALSE(is_overheard(ours));
+  }
+  for (const char* other :
+       {"http://far.example", "http://127.evil.example", "http://127.0.0.1.example", "http://",
+        "http://localhost.example", "http://localhost:x@evil.example", "http://127.0.0.1@evil",
+        "http://[::1]@evil", "http://[::1].evil", "http://[::1", "http://127...",
+        "http://127.0.0."}) {
+    CAPTURE(other);
+    CHECK(is_overheard(other));
+  }
+}
 
 TEST_CASE("web address: a name ends as the file's does, and its request is encoded") {
   struct case_of {

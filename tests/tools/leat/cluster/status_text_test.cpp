@@ -29,7 +29,11 @@ cluster_report job_of_two() {
                      .lag = 0,
                      .silent = 400ms,
                      .waiting_permille = 123,
-                     .rows_per_second = 5678});
+                     .rows_per_second = 5678,
+                     .workers_at = "node1:4300",
+                     .workers = 8,
+                     .helper_cores = 16,
+                     .feeds_at = "node1:4301"});
   x.ranks.push_back({.rank = 1});
   return x;
 }
@@ -55,11 +59,11 @@ TEST_CASE("status: a table for people") {
            "ranks           2, 2 wanted\n"
            "\n"
            "rank  host    pid  state    epoch   step  job step  behind  last heard  waits for data"
-           "  rows/s\n"
+           "  rows/s  helpers' cores\n"
            "   0  node1  4711  running      1  1,234    11,234       0   0.4 s ago            12 %"
-           "   5,678\n"
+           "   5,678              16\n"
            "   1  -         -  unheard      -      -         -       -           -               -"
-           "       -\n");
+           "       -               -\n");
 }
 
 TEST_CASE("status: what failed, and what processes wait for, is below the table") {
@@ -119,6 +123,11 @@ TEST_CASE("status: JSON has the same members whatever is known") {
                           {"came_back", false},
                           {"waiting", 0.123},
                           {"rows_per_second", 5678},
+                          {"workers", 8},
+                          {"workers_at", "node1:4300"},
+                          {"helper_cores", 16},
+                          {"feeds_at", "node1:4301"},
+                          {"feeds", nlohmann::json::array()},
                           {"failure", nullptr}});
   CHECK(full.at("ranks").at(1).at("pid").is_null());
   const auto empty = status_to_json({});
@@ -129,12 +138,104 @@ TEST_CASE("status: JSON has the same members whatever is known") {
   CHECK(empty.at("least_ranks").is_null());
 }
 
+TEST_CASE("status: feeds have a table of their own, over all ranks") {
+  auto x = job_of_two();
+  CHECK(text_of(x).find("served from") == std::string::npos);
+  x.ranks[0].feeds = {{.name = "queue",
+                       .at = "10.0.0.5:4242",
+                       .has_journal = true,
+                       .records_read = 12'000,
+                       .reached = 11'960,
+                       .needed_from = 11'000,
+                       .records_received = 3010,
+                       .bytes_received = 6'020'000,
+                       .records_per_second = 500,
+                       .bytes_per_second = 1'000'000,
+                       .waiting_permille = 120},
+                      {.name = "far"}};
+  x.ranks[1].feeds = {{.name = "queue",
+                       .at = "10.0.0.5:4250",
+                       .has_journal = true,
+                       .records_read = 11'990,
+                       .reached = 11'900,
+                       .needed_from = 10'500,
+                       .records_received = 3000,
+                       .bytes_received = 6'000'000,
+                       .waited = 1500ms,
+                       .records_per_second = 400,
+                       .bytes_per_second = 800'000,
+                       .waiting_permille = 300}};
+  const auto text = text_of(x);
+  CAPTURE(text);
+  CHECK(text.find("\n\n"
+                  "feed   served from  to ranks  journal  records  lag  needed from  records/s  "
+                  "bytes/s  ranks wait\n"
+                  "queue  10.0.0.5       2 of 2  yes       12,000  100       10,500        900   "
+                  "1.8 MB        30 %\n"
+                  "far    nobody         0 of 1  no             0    0            0          0  "
+                  "0 bytes         0 %\n")
+        != std::string::npos);
+  const auto feeds = status_to_json(x).at("feeds");
+  REQUIRE(feeds.size() == 2);
+  CHECK(feeds.at(0)
+        == nlohmann::json{{"name", "queue"},
+                          {"hosts", nlohmann::json::array({"10.0.0.5"})},
+                          {"journal", true},
+                          {"ranks", 2},
+                          {"served", 2},
+                          {"records_read", 12'000},
+                          {"lag", 100},
+                          {"needed_from", 10'500},
+                          {"records_received", 6010},
+                          {"bytes_received", 12'020'000},
+                          {"records_per_second", 900},
+                          {"bytes_per_second", 1'800'000},
+                          {"waiting", 0.3}});
+  CHECK(status_to_json(x).at("ranks").at(1).at("feeds").at(0)
+        == nlohmann::json{{"name", "queue"},
+                          {"at", "10.0.0.5:4250"},
+                          {"journal", true},
+                          {"records_read", 11'990},
+                          {"reached", 11'900},
+                          {"lag", 90},
+                          {"needed_from", 10'500},
+                          {"records_received", 3000},
+                          {"bytes_received", 6'000'000},
+                          {"waited_seconds", 1.5},
+                          {"records_per_second", 400},
+                          {"bytes_per_second", 800'000},
+                          {"waiting", 0.3}});
+}
+
+TEST_CASE("status: helpers are wanted as far as trainers wait for data") {
+  auto x = job_of_two();
+  CHECK(helper_cores_wanted(x) == 20); // 24 threads and an eighth more, of which 8 are the rank's
+  x.ranks[0].waiting_permille = 0;
+  CHECK(helper_cores_wanted(x) == 16);
+  x.ranks[0].helper_cores = 0;
+  CHECK(helper_cores_wanted(x) == 0);
+  x.ranks[0].waiting_permille = 500;
+  CHECK(helper_cores_wanted(x) == 8);
+  x.ranks[0].waiting_permille = 1000;
+  CHECK(helper_cores_wanted(x) == 152);
+  x.ranks[1] = x.ranks[0];
+  CHECK(helper_cores_wanted(x) == 304);
+  x.ranks[1].workers_at = "";
+  x.ranks[0].state = rank_state::silent;
+  CHECK(helper_cores_wanted(x) == 0);
+}
+
 TEST_CASE("status: time that passes changes nothing") {
-  const auto first = job_of_two();
+  auto first = job_of_two();
   auto later = first;
   later.ranks[0].silent = 900ms;
   later.ranks[0].waiting_permille = 7;
   later.ranks[0].rows_per_second = 1;
+  first.ranks[0].feeds = later.ranks[0].feeds = {{.name = "queue"}};
+  later.ranks[0].feeds[0].waited = 1ms;
+  later.ranks[0].feeds[0].waiting_permille = 7;
+  later.ranks[0].feeds[0].records_per_second = 8;
+  later.ranks[0].feeds[0].bytes_per_second = 9;
   CHECK(without_clocks(first) == without_clocks(later));
   later.ranks[0].global_step = 11235;
   CHECK_FALSE(without_clocks(first) == without_clocks(later));

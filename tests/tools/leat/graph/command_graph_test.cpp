@@ -140,9 +140,28 @@ TEST_CASE("graph: facts say what limits a job") {
   CHECK(count_of(text, "apart from what these keep: pack(\"x\", 8)\n") == 1);
   graph.unkept = {"stdin"};
   CHECK(count_of(to_text(graph), "snapshots     refused: stdin without a journal") == 1);
+  CHECK(count_of(to_text(graph), "\nfeed ") == 0);
+  graph.feeds = {"queue"};
+  CHECK(count_of(to_text(graph), "\nfeed          queue: served by `leat feed queue --join "
+                                 "HOST:PORT`, or a program (run_feed); record n goes to the rank "
+                                 "of lane n mod 12\n")
+        == 1);
   graph.epoch.end = epoch_end::cycle;
   CHECK(count_of(to_text(graph), "epoch         cycle: one epoch without end\n") == 1);
   CHECK(count_of(to_text(graph), "several ranks") == 0);
+}
+
+TEST_CASE("graph: what helpers do is listed once, and what is left for the rank") {
+  auto graph = joined_branches();
+  graph.cuts = {
+      {.sent = "items", .by_helper = {"read a", "read b", "samples of round 1", "read a"}},
+      {.sent = "records", .by_helper = {}, .by_rank = {"read a"}}};
+  CHECK(count_of(to_text(graph), "\nhelpers\n  with the data: read a, read b\n"
+                                 "  sent records: nothing; the rank: read a\n")
+        == 1);
+  graph.cuts.clear();
+  graph.not_lent = "for a reason";
+  CHECK(count_of(to_text(graph), "\nhelpers\n  none: for a reason\n") == 1);
 }
 
 TEST_CASE("graph: an arrow for every input, round and function") {
