@@ -38,7 +38,7 @@ struct attempt {
   web_request request;
   std::int64_t begun = 0;
   std::uint64_t mark = 0;
-  /// Another request for the same bytes is in flight, or was.
+  /// A later request for the same bytes is in flight, or was, or must not be sent.
   bool is_hedged = false;
 };
 
@@ -253,7 +253,7 @@ private:
     fetch.schedule->begin_attempt();
     made.begun = now;
     made.mark = server.flow.begin();
-    made.is_hedged = is_second || fetch.takes_whole(); // of which each request begins anew
+    made.is_hedged = fetch.takes_whole(); // of which each request begins anew
     ++server.in_flight;
     counts->in_flight.fetch_add(1, std::memory_order_relaxed);
     if (!is_second) {
@@ -264,7 +264,7 @@ private:
     requests_.add(made.request.handle());
   }
 
-  /// Sends those requests a second time that take too long.
+  /// Sends those requests again that take too long; what is sent again may hang as well.
   void begin_hedges(std::int64_t now) {
     for (auto& x : attempts_) { // new ones are appended, and passed over
       if (x.is_hedged || x.begun + x.server.hedges.delay() > now || x.server.pause_until > now
@@ -339,7 +339,7 @@ private:
   }
 
   void complete(attempt& x, std::int64_t now) {
-    if (!x.is_hedged)
+    if (!x.is_hedged && !x.request.is_second())
       x.server.hedges.took(now - x.begun);
     if (x.request.is_second())
       counts->hedges_won.fetch_add(1, std::memory_order_relaxed);
