@@ -1,4 +1,5 @@
 #include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/threads/fork_check.hpp"
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/children/call_codec.hpp"
 #include "runtime/children/shared_memory.hpp"
@@ -54,7 +55,7 @@ class server {
 public:
   explicit server(const served_functions& functions)
       : functions_(functions), socket_(child_socket), requests_(file_descriptor{child_requests}),
-        replies_(file_descriptor{child_content}), own_(::getpid()) {
+        replies_(file_descriptor{child_content}) {
     for (const int x : {child_socket, child_requests, child_content})
       ::fcntl(x, F_SETFD, FD_CLOEXEC); // what functions start has other ends
   }
@@ -111,7 +112,7 @@ private:
   /// For a process that a function has begun by a fork, and that returns from the function as well:
   /// two answers to one call would be taken for those of two.
   void end_if_forked() const noexcept {
-    if (::getpid() != own_)
+    if (!own_.is_here())
       ::_exit(EXIT_SUCCESS);
   }
 
@@ -139,7 +140,7 @@ private:
   file_descriptor socket_;
   shared_memory requests_;
   shared_memory replies_;
-  const pid_t own_;
+  const process_mark own_; // asking the system would cost a call of a small function 4%
   std::deque<received_call> calls_;
   std::vector<function_call*> given_;
 };
