@@ -32,5 +32,5 @@ __all__ += ["WrongField", "automatic", "decode", "filter", "map", "progress", "r
 
 _leat.set_notice_handler(_logging.getLogger("leat").warning)
 _leat.register_map("tokenize@1", _tokenize_of_text)
-_leat.register_table_reader("parquet", _tables.open_parquet, _tables.read_parquet)
+_leat.register_table_reader("parquet", _tables.open_parquet, _tables.read_parquet, far=True)
 _leat.register_table_reader("arrow", _tables.open_arrow, _tables.read_arrow)

@@ -8,39 +8,45 @@ import importlib
 import os
 import re
 import struct
+import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leat._columns import Column, Field, Names, Types, UnfitColumnsError, column_of, field_text, fields_of
 from leat.errors import BadSample, Error, error_of
 
+if TYPE_CHECKING:
+    from leat import FarTable
+
 Opened = tuple[list[int], str, list[str]]
 
 
-def open_parquet(path: str, columns: Names, types: Types) -> Opened:
+def open_parquet(file: "str | FarTable", columns: Names, types: Types) -> Opened:
     """The rows of all row groups, the fields as text, and their names."""
+    name = file if isinstance(file, str) else file.name
 
     def read() -> Opened:
-        found = _parquet(path, *_stamp(path))
+        found = _footer(file)
         groups = [found.row_group(i) for i in range(found.num_row_groups)]
         rows = [x.num_rows for x in groups]
         if sum(rows) != found.num_rows or any(x.num_columns > 0 and x.column(0).num_values < x.num_rows for x in groups):
             raise ValueError("a footer whose numbers of rows contradict each other")
-        return rows, *_described(found.schema.to_arrow_schema(), columns, types, "parquet", path)
+        return rows, *_described(found.schema.to_arrow_schema(), columns, types, "parquet", name)
 
-    return _opened(path, "parquet", read)
+    return _opened(name, "parquet", read)
 
 
-def read_parquet(path: str, block: int, columns: Names, types: Types) -> tuple[int, int, list[Column]]:
+def read_parquet(file: "str | FarTable", block: int, columns: Names, types: Types) -> tuple[int, int, list[Column]]:
     """One row group: its rows, bytes and columns."""
 
     def table() -> tuple[Any, list[Field]]:
-        known = _parquet(path, *_stamp(path))
+        known = _footer(file)
         fields = fields_of(known.schema.to_arrow_schema(), columns, types)
         stored = [".".join(x.path) for x in fields] if columns else None
         parquet = importlib.import_module("pyarrow.parquet")
-        with parquet.ParquetFile(path, metadata=known, pre_buffer=False, page_checksum_verification=True) as file:
-            return file.read_row_group(block, columns=stored, use_threads=False), fields
+        source = file if isinstance(file, str) else _python_file(file, _ranges_of(known, block, stored, file.size))
+        with parquet.ParquetFile(source, metadata=known, pre_buffer=False, page_checksum_verification=True) as opened:
+            return opened.read_row_group(block, columns=stored, use_threads=False), fields
 
     return _decoded(table)
 
@@ -95,10 +101,93 @@ def _stamp(path: str) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
+def _footer(file: "str | FarTable") -> Any:
+    return _parquet(file, *_stamp(file)) if isinstance(file, str) else _far_footers.of(file)
+
+
 @functools.lru_cache(maxsize=256)
 def _parquet(path: str, size: int, time: int) -> Any:
     """A file's footer."""
     return importlib.import_module("pyarrow.parquet").read_metadata(path)
+
+
+class _FarFooters:
+    """Footers of files that are not on this machine: those that were read last."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._kept: dict[str, Any] = {}
+
+    def of(self, file: "FarTable") -> Any:
+        with self._lock:
+            found = self._kept.pop(file.version, None)
+        if found is None:
+            found = importlib.import_module("pyarrow.parquet").read_metadata(_python_file(file, []))
+        with self._lock:
+            self._kept[file.version] = found
+            while len(self._kept) > self._most:
+                del self._kept[next(iter(self._kept))]
+        return found
+
+
+_far_footers = _FarFooters(1024)
+
+
+class _FetchedFile:
+    """A file for pyarrow: some of its ranges are in memory, others are read when they are asked for."""
+
+    closed = False
+
+    def __init__(self, file: "FarTable", ranges: list[tuple[int, int]]) -> None:
+        self._file = file
+        self._at = 0
+        self._fetched = list(zip(ranges, file.read(ranges), strict=True))
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._file.size}[whence]
+        self._at = start + offset
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        begin = min(self._at, self._file.size)
+        self._at = self._file.size if size < 0 else min(begin + size, self._file.size)
+        for (first, end), content in self._fetched:
+            if first <= begin and self._at <= end:
+                return content[begin - first : self._at - first]  # all of it is not copied
+        return self._file.read([(begin, self._at)])[0]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _python_file(file: "FarTable", ranges: list[tuple[int, int]]) -> Any:
+    return importlib.import_module("pyarrow").PythonFile(_FetchedFile(file, ranges), mode="r")
+
+
+def _ranges_of(footer: Any, block: int, columns: list[str] | None, size: int) -> list[tuple[int, int]]:
+    """Where the columns of a row group lie; those that are close to each other as one."""
+    near = 1 << 16  # such a gap costs less than another request
+    group = footer.row_group(block)
+    found = list[tuple[int, int]]()
+    for column in map(group.column, range(group.num_columns)):
+        name = column.path_in_schema
+        if columns is not None and not any(name == x or name.startswith(x + ".") for x in columns):
+            continue
+        pages = column.dictionary_page_offset or column.data_page_offset
+        begin = min(pages, column.data_page_offset)
+        if 0 <= begin <= begin + column.total_compressed_size <= size:  # otherwise pyarrow says what is wrong
+            found.append((begin, begin + column.total_compressed_size))
+    joined = list[tuple[int, int]]()
+    for begin, end in sorted(found):
+        if joined and begin <= joined[-1][1] + near:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
+        else:
+            joined.append((begin, end))
+    return joined
 
 
 class _Message(NamedTuple):

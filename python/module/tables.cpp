@@ -5,10 +5,12 @@
 #include "python/module/callables.hpp"
 #include "python/module/convert/arrays.hpp"
 #include "python/module/convert/casters.hpp"
+#include "python/module/convert/remote.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
 
+#include <exception>
 #include <map>
 #include <string>
 #include <utility>
@@ -58,15 +60,92 @@ bool is_of_the_file(const nb::python_error& problem) {
          && !nb::object(problem.value().attr("errno")).is_none();
 }
 
+/// A file that a function in Python reads. Remembers why a read failed: functions, and packages
+/// that they call, make something else of that.
+class file_of_python : not_copied {
+public:
+  explicit file_of_python(const far_table& from) : from_(from) {}
+
+  const far_table& from() const noexcept { return from_; }
+  void rethrow_failure() const {
+    if (failure_)
+      std::rethrow_exception(failure_);
+  }
+
+  nb::list read(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& ranges) {
+    nb::list made;
+    std::vector<far_table::part> parts;
+    for (const auto& [begin, end] : ranges) {
+      if (begin > end || end > from_.size())
+        throw nb::value_error("ranges are (BEGIN, END), within the file");
+      const auto bytes = nb::steal<nb::bytes>(
+          PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(end - begin)));
+      if (!bytes)
+        throw nb::python_error();
+      parts.push_back({begin,
+                       {reinterpret_cast<std::byte*>(PyBytes_AS_STRING(bytes.ptr())),
+                        static_cast<std::size_t>(end - begin)}});
+      made.append(bytes);
+    }
+    try {
+      const nb::gil_scoped_release released; // nobody else has the new bytes
+      from_.read(parts);
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+    return made;
+  }
+
+private:
+  const far_table& from_;
+  std::exception_ptr failure_;
+};
+
 /// Reads files with two Python functions, which live as long as the process.
 class python_table_reader final : public table_reader {
 public:
-  python_table_reader(nb::handle open, nb::handle read) : open_(open), read_(read) {}
+  python_table_reader(nb::handle open, nb::handle read, bool takes_far)
+      : open_(open), read_(read), takes_far_(takes_far) {}
 
   table_file open(const std::string& path, const table_options& options) const override {
     const gil_held held;
+    return open_any(nb::cast(path), options);
+  }
+  table_block read(const std::string& path, std::uint64_t block,
+                   const table_options& options) const override {
+    const gil_held held;
+    return read_any(nb::cast(path), path, block, options);
+  }
+
+  table_file open_far(const far_table& file, const table_options& options) const override {
+    if (!takes_far_)
+      return table_reader::open_far(file, options);
+    const gil_held held;
+    file_of_python given{file};
     try {
-      const nb::object found = open_(path, options.columns, options.types);
+      return open_any(nb::cast(&given, nb::rv_policy::reference), options);
+    } catch (...) {
+      given.rethrow_failure();
+      throw;
+    }
+  }
+  table_block read_far(const far_table& file, std::uint64_t block,
+                       const table_options& options) const override {
+    const gil_held held;
+    file_of_python given{file};
+    try {
+      return read_any(nb::cast(&given, nb::rv_policy::reference), file.name(), block, options);
+    } catch (...) {
+      given.rethrow_failure();
+      throw;
+    }
+  }
+
+private:
+  table_file open_any(const nb::object& file, const table_options& options) const {
+    try {
+      const nb::object found = open_(file, options.columns, options.types);
       return {nb::cast<std::vector<std::uint64_t>>(found[0]), nb::cast<std::string>(found[1]),
               nb::cast<std::vector<std::string>>(found[2])};
     } catch (const nb::python_error& problem) {
@@ -74,11 +153,10 @@ public:
     }
   }
 
-  table_block read(const std::string& path, std::uint64_t block,
-                   const table_options& options) const override {
-    const gil_held held;
+  table_block read_any(const nb::object& file, const std::string& path, std::uint64_t block,
+                       const table_options& options) const {
     try {
-      auto found = std::make_unique<nb::object>(read_(path, block, options.columns, options.types));
+      auto found = std::make_unique<nb::object>(read_(file, block, options.columns, options.types));
       table_block result{.rows = nb::cast<std::uint64_t>((*found)[0]),
                          .bytes = nb::cast<std::uint64_t>((*found)[1])};
       for (const nb::handle x : nb::object((*found)[2]))
@@ -92,56 +170,84 @@ public:
     }
   }
 
-private:
   nb::handle open_;
   nb::handle read_;
+  bool takes_far_;
 };
 
-template <class Make>
-auto table_pipeline(Make make) {
-  return [make](const patterns& pattern, std::optional<std::vector<std::string>> columns,
-                null_policy nulls, std::uint64_t cache_bytes,
-                std::map<std::string, std::string> types) {
-    if (columns && columns->empty())
-      refuse_argument("columns", "[]", "names of columns, or None for all");
-    const table_options options{std::move(columns).value_or(std::vector<std::string>{}), nulls,
-                                cache_bytes, std::move(types)};
-    return pipeline_value{with_patterns([&](const auto& x) { return make(x, options); }, pattern)};
-  };
+table_options options_of(std::optional<std::vector<std::string>> columns, null_policy nulls,
+                         std::uint64_t cache_bytes, std::map<std::string, std::string> types) {
+  if (columns && columns->empty())
+    refuse_argument("columns", "[]", "names of columns, or None for all");
+  return {std::move(columns).value_or(std::vector<std::string>{}), nulls, cache_bytes,
+          std::move(types)};
 }
 
 } // namespace
 
 void bind_tables(nb::module_& m) {
+  nb::class_<file_of_python>(m, "FarTable",
+                             "A file that is not on this machine, for functions that read tables. "
+                             "Valid until the function that was given it returns.")
+      .def_prop_ro(
+          "name", [](const file_of_python& x) { return x.from().name(); }, "Its address.")
+      .def_prop_ro(
+          "size", [](const file_of_python& x) { return x.from().size(); }, "Its bytes.")
+      .def_prop_ro(
+          "version", [](const file_of_python& x) { return x.from().version(); },
+          "Another one for each file, and for each version of a file.")
+      .def("read", &file_of_python::read, "ranges"_a,
+           nb::sig("def read(self, ranges: collections.abc.Sequence[tuple[int, int]]) -> "
+                   "list[bytes]"),
+           "Reads ranges (BEGIN, END), all at the same time; those that adjoin are one request. "
+           "Raises Error.");
   m.def(
-      "parquet", table_pipeline([](const auto& x, const auto& how) { return parquet(x, how); }),
+      "parquet",
+      [](const patterns& pattern, std::optional<std::vector<std::string>> columns,
+         null_policy nulls, std::uint64_t cache_bytes, std::map<std::string, std::string> types,
+         const remote_argument& remote) {
+        const auto options = options_of(std::move(columns), nulls, cache_bytes, std::move(types));
+        const auto how = remote.options();
+        return pipeline_value{
+            with_patterns([&](const auto& x) { return parquet(x, options, how); }, pattern)};
+      },
+      "pattern"_a, "columns"_a = nb::none(), nb::kw_only(), "nulls"_a = null_policy::bad,
+      "cache_bytes"_a = table_options{}.cache_bytes,
+      "types"_a = std::map<std::string, std::string>{}, "remote"_a = nb::none(),
+      "The rows of Parquet files, by the package pyarrow: paths or addresses with braces and "
+      "globs. Columns are fields: all, or those that are named. `nulls`: a row with a null is a "
+      "bad "
+      "sample, or lacks the field. `cache_bytes`: how much of decoded row groups is kept. `types`: "
+      "what fields are, whatever the columns hold: {\"id\": \"i64\", \"price\": \"f64\", "
+      "\"tax\": \"bytes\"}. `remote`: how servers are asked.");
+  m.def(
+      "arrow",
+      [](const patterns& pattern, std::optional<std::vector<std::string>> columns,
+         null_policy nulls, std::uint64_t cache_bytes, std::map<std::string, std::string> types) {
+        const auto options = options_of(std::move(columns), nulls, cache_bytes, std::move(types));
+        return pipeline_value{
+            with_patterns([&](const auto& x) { return arrow(x, options); }, pattern)};
+      },
       "pattern"_a, "columns"_a = nb::none(), nb::kw_only(), "nulls"_a = null_policy::bad,
       "cache_bytes"_a = table_options{}.cache_bytes,
       "types"_a = std::map<std::string, std::string>{},
-      "The rows of Parquet files, by the package pyarrow: paths with braces and globs. Columns are "
-      "fields: all, or those that are named. `nulls`: a row with a null is a bad sample, or lacks "
-      "the field. `cache_bytes`: how much of decoded row groups is kept. `types`: what fields are, "
-      "whatever the columns hold: {\"id\": \"i64\", \"price\": \"f64\", \"tax\": \"bytes\"}.");
-  m.def("arrow", table_pipeline([](const auto& x, const auto& how) { return arrow(x, how); }),
-        "pattern"_a, "columns"_a = nb::none(), nb::kw_only(), "nulls"_a = null_policy::bad,
-        "cache_bytes"_a = table_options{}.cache_bytes,
-        "types"_a = std::map<std::string, std::string>{},
-        "The rows of Arrow IPC files and streams, and of Feather files of version 2: as parquet, "
-        "with record batches in place of row groups.");
+      "The rows of Arrow IPC files and streams, and of Feather files of version 2: as parquet, "
+      "with record batches in place of row groups, of files of this machine.");
   m.def(
       "register_table_reader",
-      [](std::string format, nb::object open, nb::object read) {
+      [](std::string format, nb::object open, nb::object read, bool far) {
         register_table_reader(std::move(format), std::make_shared<const python_table_reader>(
-                                                     open.release(), read.release()));
+                                                     open.release(), read.release(), far));
       },
-      "format"_a, "open"_a, "read"_a,
-      nb::sig(
-          "def register_table_reader(format: str, open: collections.abc.Callable[[str, "
-          "list[str], dict[str, str]], tuple[list[int], str, list[str]]], read: "
-          "collections.abc.Callable[[str, int, list[str], dict[str, str]], typing.Any]) -> None"),
+      "format"_a, "open"_a, "read"_a, nb::kw_only(), "far"_a = false,
+      nb::sig("def register_table_reader(format: str, open: collections.abc.Callable[[typing.Any, "
+              "list[str], dict[str, str]], tuple[list[int], str, list[str]]], read: "
+              "collections.abc.Callable[[typing.Any, int, list[str], dict[str, str]], typing.Any], "
+              "*, far: bool = False) -> None"),
       "Replaces what reads files for \"parquet\" or \"arrow\": `open(path, columns, types)` gives "
       "the rows of all blocks, the columns as text, and their names; `read(path, block, columns, "
-      "types)` gives rows, bytes and columns of one, as those of leat.tables do.");
+      "types)` gives rows, bytes and columns of one, as those of leat.tables do. With `far`, both "
+      "take a FarTable in place of a path as well; otherwise files of other machines are refused.");
 }
 
 } // namespace leat::python

@@ -2,6 +2,7 @@
 
 #include <leat/export.hpp>
 #include <leat/pipeline.hpp>
+#include <leat/remote_options.hpp>
 #include <leat/tensor.hpp>
 
 #include <cstddef>
@@ -38,11 +39,14 @@ struct table_options {
 /// "parquet"; a windowed shuffle counts each as a file. On opening, throws
 /// `errc::invalid_argument` if there is no reader, and for files whose columns differ;
 /// `errc::not_found`, and what the reader throws.
-LEAT_API pipeline parquet(std::string pattern, table_options options = {});
-LEAT_API pipeline parquet(std::vector<std::string> patterns, table_options options = {});
+LEAT_API pipeline parquet(std::string pattern, table_options options = {},
+                          const remote_options& remote = {});
+LEAT_API pipeline parquet(std::vector<std::string> patterns, table_options options = {},
+                          const remote_options& remote = {});
 
 /// The rows of Arrow IPC files and streams, and Feather of version 2: see docs/operators/arrow.md.
-/// As `parquet`, with the reader for "arrow"; blocks are record batches.
+/// As `parquet`, with the reader for "arrow", and for files of this machine; blocks are record
+/// batches.
 LEAT_API pipeline arrow(std::string pattern, table_options options = {});
 LEAT_API pipeline arrow(std::vector<std::string> patterns, table_options options = {});
 
@@ -91,6 +95,27 @@ struct table_file {
   std::vector<std::string> names = {};
 };
 
+/// A file that is not on this machine. All members are called by many threads at once.
+class LEAT_API far_table {
+public:
+  /// A range of its bytes, and the memory that they go to.
+  struct part {
+    std::uint64_t offset = 0;
+    std::span<std::byte> into = {};
+  };
+
+  virtual ~far_table();
+
+  /// Its address.
+  virtual const std::string& name() const noexcept = 0;
+  /// Its bytes.
+  virtual std::uint64_t size() const noexcept = 0;
+  /// Another one for each file, and for each version of a file.
+  virtual const std::string& version() const noexcept = 0;
+  /// Reads all parts, of which those that adjoin are one request. Blocks. Throws `leat::error`.
+  virtual void read(std::span<const part> parts) const = 0;
+};
+
 /// Reads files of one format. All members are const and called by many threads at once.
 class LEAT_API table_reader {
 public:
@@ -102,6 +127,12 @@ public:
   /// `leat::error` for a failing store.
   virtual table_block read(const std::string& path, std::uint64_t block,
                            const table_options& options) const = 0;
+
+  /// The same of a file that is not on this machine. A reader that does not override them refuses
+  /// such files: `errc::invalid_argument`.
+  virtual table_file open_far(const far_table& file, const table_options& options) const;
+  virtual table_block read_far(const far_table& file, std::uint64_t block,
+                               const table_options& options) const;
 };
 
 /// Makes a reader known for `format`: "parquet" or "arrow". A later one replaces it. Any thread.

@@ -72,6 +72,7 @@ REASONS = {
     "plan_round*": "dicts: see PlanGraph.rounds",
     "plan_step*": "dicts: see PlanGraph.rounds",
     "plan_cut*": "dicts: see PlanGraph.cuts",
+    "far_table.part": "ranges are pairs, and what read returns is bytes",
     "source_facts*": "the dict 'data' of operators_with_data",
     "stored_versions*": "insides of snapshots",
     "row_index_facts*": "build_row_index gives a dict",

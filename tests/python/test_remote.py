@@ -1,6 +1,7 @@
 """Options for servers: `remote=` of sources and loaders."""
 
 import importlib
+import random
 import threading
 import zlib
 from collections.abc import Iterator, Mapping
@@ -49,6 +50,7 @@ class Shards(Bucket):
 
     objects: ClassVar[dict[str, bytes]] = {}
     names_asked: ClassVar[list[str]] = []
+    asked: ClassVar[list[int]] = []
 
     def do_GET(self) -> None:
         self.names_asked.append(self.path)
@@ -58,6 +60,7 @@ class Shards(Bucket):
             return
         first, last = (int(x) for x in self.headers["Range"].removeprefix("bytes=").split("-"))
         part = content[first : last + 1]
+        self.asked.append(len(part))
         self.answer(206, part, {"Content-Range": f"bytes {first}-{first + len(part) - 1}/{len(content)}"})
 
     def do_PUT(self) -> None:
@@ -149,6 +152,97 @@ def test_indexes_are_put_and_found_by_their_manifest(tmp_path: Path, monkeypatch
             leat.tar_shards(tmp_path / "0.tar", index_dir=manifest)
         with pytest.raises(leat.InvalidArgument, match="tar_shards"):
             leat.put_indexes(leat.count(5), tmp_path / "out")
+
+
+@contextmanager
+def served_tables(tmp_path: Path, rows: int = 400, files: int = 2) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The addresses of Parquet files that are on this machine as well, and options for them."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    draw = random.Random(5)
+    Shards.objects = {}
+    for file in range(files):
+        numbers = range(file * rows, (file + 1) * rows)
+        columns = {
+            "n": arrow.array(numbers, arrow.int64()),
+            "noise": [draw.randbytes(2000) for _ in numbers],
+            "t": [str(x) for x in numbers],
+        }
+        place = tmp_path / f"{file}.parquet"
+        parquet.write_table(
+            arrow.table(columns),
+            place,
+            row_group_size=50,
+            use_dictionary=False,
+            write_page_checksum=True,
+            write_statistics=False,
+        )
+        Shards.objects[f"/b/{place.name}"] = place.read_bytes()
+    Shards.names_asked.clear()
+    Shards.asked.clear()
+    with served(Shards) as address:
+        yield f"s3://b/{{0..{files - 1}}}.parquet", {"endpoint": address, "anonymous": True}
+
+
+def content_of(loader: leat.Loader) -> list[tuple[str, list[int], list[str]]]:
+    return [(str(x.digest()), x["n"].tolist(), x.text("t")) for x in loader]
+
+
+def test_tables_are_those_of_files(tmp_path: Path) -> None:
+    with served_tables(tmp_path) as (addresses, remote):
+        for columns in (None, ["t", "n"]):
+            for order in ({}, {"seed": 3, "kind": "windowed", "window": 3}, {"seed": 3}):
+                pair = [
+                    leat.parquet(x, columns, **how)
+                    for x, how in ((f"{tmp_path}/*.parquet", {}), (addresses, {"remote": remote}))
+                ]
+                near, far = (x.shuffle(**order).batch(30, lanes=2) if order else x.batch(30, lanes=2) for x in pair)
+                assert remote["endpoint"] not in str(far)
+                wanted = content_of(leat.Loader(near, workers=0))
+                assert content_of(leat.Loader(far, workers=2)) == wanted
+                job, again, steps = leat.Loader(near, workers=0), leat.Loader(far, workers=1), 7
+                for _ in range(steps):
+                    next(job)
+                assert again.restore_parts([job.snapshot()]).step == steps
+                assert content_of(again) == wanted[steps:]
+
+
+def test_of_tables_only_what_is_chosen_is_fetched(tmp_path: Path) -> None:
+    with served_tables(tmp_path, rows=1000) as (addresses, remote):
+        loader = leat.Loader(leat.parquet(addresses, ["n"], remote=remote).batch(50), workers=1)
+        assert [int(x) for batch in loader for x in batch["n"]] == list(range(2000))
+        assert sum(Shards.asked) < sum(map(len, Shards.objects.values())) / 10
+        hedges = 2 + 44 // 20  # at most, on a busy machine
+        assert len(Shards.asked) <= 2 * (2 + 20) + hedges  # a version, a footer and 20 row groups for each
+
+
+def test_a_server_that_fails_is_no_bad_sample_of_tables(tmp_path: Path) -> None:
+    with served_tables(tmp_path, files=1) as (addresses, remote):
+        loader = leat.Loader(leat.parquet(addresses, remote=remote, cache_bytes=0).batch(10), workers=0, bad_samples="mask")
+        next(loader)
+        Shards.objects["/b/0.parquet"] += b"x"  # another version
+        with pytest.raises(leat.InputOutput, match=r"b/0.parquet"):
+            for _ in loader:
+                pass
+        Shards.objects.clear()
+        with pytest.raises(leat.NotFound, match=r"b/0.parquet"):
+            leat.Loader(leat.parquet(addresses, remote=remote).batch(10), workers=0)
+
+
+def test_damaged_row_groups_and_files_of_servers_are_told_of(tmp_path: Path) -> None:
+    with served_tables(tmp_path, files=1) as (addresses, remote):
+        metadata = importlib.import_module("pyarrow.parquet").read_metadata(tmp_path / "0.parquet")
+        place = metadata.row_group(2).column(1)
+        content = bytearray(Shards.objects["/b/0.parquet"])
+        content[place.data_page_offset + place.total_compressed_size - 3] ^= 1
+        Shards.objects["/b/0.parquet"] = bytes(content)
+        loader = leat.Loader(leat.parquet(addresses, remote=remote).batch(50), workers=2, bad_samples="mask")
+        assert [all(x.valid) for x in loader] == [i != 2 for i in range(8)]
+        Shards.objects["/b/0.parquet"] = bytes(content)[:-9]
+        with pytest.raises(leat.Error, match="a whole Parquet file") as told:
+            leat.Loader(leat.parquet(addresses, remote=remote).batch(50), workers=0)
+        assert told.value.code == "torn_file"
+        with pytest.raises(leat.InvalidArgument, match="on this machine"):
+            leat.Loader(leat.with_remote(leat.arrow("s3://b/0.parquet").batch(5), remote), workers=0)
 
 
 def test_statistics_say_what_servers_were_asked_for() -> None:

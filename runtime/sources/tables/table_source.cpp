@@ -4,6 +4,7 @@
 #include "runtime/base/number_text.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/base/xxh3.hpp"
+#include "runtime/sources/tables/far_tables.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/notice.hpp>
@@ -18,14 +19,6 @@
 namespace leat {
 
 namespace {
-
-std::uint64_t bytes_of_file(const std::string& format, const std::string& path) {
-  std::error_code failure;
-  const auto bytes = std::filesystem::file_size(path, failure);
-  if (failure)
-    throw_file_error(errc::io, format, path, failure.message(), "a file that can be read");
-  return bytes;
-}
 
 std::size_t element_bytes(const table_column& x) {
   return size_of(x.type) * x.dims.elements();
@@ -64,19 +57,44 @@ void set_field(const table_column& x, std::uint64_t row, sample& into) {
 table_source::table_source(std::string format, file_set files, table_options options,
                            std::shared_ptr<const table_reader> reader)
     : format_(std::move(format)), paths_(std::move(files.paths)), others_(std::move(files.others)),
-      options_(std::move(options)), reader_(std::move(reader)), in_files_(files.names) {
+      options_(std::move(options)), reader_(std::move(reader)),
+      far_(files.store->is_near() ? nullptr : std::make_unique<far_tables>(*files.store, paths_)),
+      in_files_(files.names) {
   open_all(files.names);
   cache_.emplace(blocks_.size(), options_.cache_bytes,
                  [this](std::uint64_t block) { return decode(block); });
 }
 
+table_source::~table_source() = default;
+
+source_facts table_source::facts() const {
+  auto x = facts_;
+  if (far_)
+    x.versions = far_->versions();
+  return x;
+}
+
+std::uint64_t table_source::bytes_of(std::size_t file) const {
+  if (far_)
+    return far_->at(file).size();
+  std::error_code failure;
+  const auto bytes = std::filesystem::file_size(paths_[file], failure);
+  if (failure)
+    throw_file_error(errc::io, format_, paths_[file], failure.message(), "a file that can be read");
+  return bytes;
+}
+
+table_file table_source::open(std::size_t file, const table_options& options) const {
+  return far_ ? reader_->open_far(far_->at(file), options) : reader_->open(paths_[file], options);
+}
+
 void table_source::open_all(const std::vector<std::string>& names) {
   hash_stream hash;
   for (std::size_t i = 0; i < paths_.size(); ++i) {
-    const auto file = i == 0 ? reader_->open(paths_[i], options_) : open_like_first(paths_[i]);
+    const auto file = i == 0 ? open(i, options_) : open_like_first(i);
     if (i == 0)
       first_ = file;
-    const auto bytes = bytes_of_file(format_, paths_[i]);
+    const auto bytes = bytes_of(i);
     hash.add(names[i]);
     hash.add(bytes);
     facts_.bytes += bytes;
@@ -96,17 +114,17 @@ void table_source::open_all(const std::vector<std::string>& names) {
   facts_.digest = hash.digest128();
 }
 
-table_file table_source::open_like_first(const std::string& path) const {
-  auto file = reader_->open(path, options_);
+table_file table_source::open_like_first(std::size_t number) const {
+  auto file = open(number, options_);
   if (file.columns != first_.columns
       && std::is_permutation(file.names.begin(), file.names.end(), first_.names.begin(),
                              first_.names.end())) {
     auto by_name = options_;
     by_name.columns = first_.names;
-    file = reader_->open(path, by_name);
+    file = open(number, by_name);
   }
   if (file.columns != first_.columns)
-    throw_file_error(errc::invalid_argument, format_, path, "the columns " + file.columns,
+    throw_file_error(errc::invalid_argument, format_, paths_[number], "the columns " + file.columns,
                      first_.columns + ", as in " + paths_[0]
                          + "; types=[\"NAME:i64\"], in Python {\"NAME\": \"i64\"}, gives a column "
                            "one type in all files, and columns= leaves others out");
@@ -132,7 +150,9 @@ cached_block table_source::decode(std::uint64_t block) const {
   const auto [file, number] = blocks_[block];
   notice_waste();
   try {
-    cached_block made{reader_->read(paths_[file], number, options_), {}};
+    cached_block made{far_ ? reader_->read_far(far_->at(file), number, options_)
+                           : reader_->read(paths_[file], number, options_),
+                      {}};
     const auto rows = in_blocks_.count_of(block);
     const auto& columns = made.content.columns;
     if (made.content.rows == rows

@@ -17,6 +17,8 @@
 
 namespace leat {
 
+class far_tables;
+
 /// The rows of files that are stored in blocks, each decoded as a whole.
 class table_source final : public source, public passing_over {
 public:
@@ -24,6 +26,7 @@ public:
   /// `errc::invalid_argument` for files whose columns differ.
   table_source(std::string format, file_set files, table_options options,
                std::shared_ptr<const table_reader> reader);
+  ~table_source() override;
 
   std::uint64_t size() const override { return in_files_.size(); }
   void read(std::uint64_t record, sample& into) const override;
@@ -32,7 +35,7 @@ public:
   }
   /// The records of each block: blocks count as files.
   std::vector<std::uint64_t> records_per_file() const override { return in_blocks_.counts(); }
-  source_facts facts() const override { return facts_; }
+  source_facts facts() const override;
   std::string name() const override { return format_; }
   const passed_over& what_is_passed_over() const override { return others_; }
 
@@ -44,8 +47,10 @@ private:
   };
 
   void open_all(const std::vector<std::string>& names);
+  std::uint64_t bytes_of(std::size_t file) const;
+  table_file open(std::size_t file, const table_options& options) const;
   /// Columns may lie in another order there.
-  table_file open_like_first(const std::string& path) const;
+  table_file open_like_first(std::size_t file) const;
   cached_block decode(std::uint64_t block) const;
   [[noreturn]] void refuse_null(const table_column& x, std::uint64_t block,
                                 std::uint64_t row) const;
@@ -57,6 +62,8 @@ private:
   passed_over others_;
   table_options options_;
   std::shared_ptr<const table_reader> reader_;
+  /// Null: the files are on this machine.
+  std::unique_ptr<far_tables> far_;
   records_in_files in_files_;
   records_in_files in_blocks_{{}};
   std::vector<block_place> blocks_;

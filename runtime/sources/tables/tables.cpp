@@ -42,7 +42,7 @@ reader_list& readers() {
 }
 
 pipeline rows_of(const std::string& format, std::vector<std::string> patterns,
-                 table_options options) {
+                 table_options options, const remote_options& remote = {}) {
   for (const auto& column : options.columns)
     if (column.empty() || std::count(options.columns.begin(), options.columns.end(), column) > 1)
       refuse_argument(format, "columns with " + in_quotes(column),
@@ -54,15 +54,14 @@ pipeline rows_of(const std::string& format, std::vector<std::string> patterns,
                                    {"cache_bytes", options.cache_bytes}};
   if (!options.types.empty())
     written.push_back({"types", types.texts()});
-  return source_pipeline(format, std::move(written), [=, options = std::move(options)] {
-    auto files = find_files(patterns, format);
-    if (!files.store->is_near())
-      throw_file_error(errc::invalid_argument, format, files.paths.front(),
-                       "a file that is not on this machine",
-                       "one that is: a program's reader opens it by its path");
-    return std::make_shared<const table_source>(format, std::move(files), options,
-                                                readers().get(format));
-  });
+  return source_pipeline(
+      format, std::move(written),
+      [=, options = std::move(options)](const store_set& in) {
+        return std::make_shared<const table_source>(
+            format, find_files(patterns, format, file_kinds::plain, in), options,
+            readers().get(format));
+      },
+      remote);
 }
 
 operator_type table_operator(std::string_view format,
@@ -88,7 +87,21 @@ pipeline of_call(const operator_node& call, const std::vector<pipeline>&) {
 
 } // namespace
 
+far_table::~far_table() = default;
+
 table_reader::~table_reader() = default;
+
+table_file table_reader::open_far(const far_table& file, const table_options&) const {
+  throw_file_error(errc::invalid_argument, "open", file.name(),
+                   "a file that is not on this machine",
+                   "one that is: the reader of this format opens files by their paths");
+}
+
+table_block table_reader::read_far(const far_table& file, std::uint64_t,
+                                   const table_options& options) const {
+  open_far(file, options);
+  return {};
+}
 
 void register_table_reader(std::string format, std::shared_ptr<const table_reader> reader) {
   if ((format != "parquet" && format != "arrow") || !reader)
@@ -97,12 +110,13 @@ void register_table_reader(std::string format, std::shared_ptr<const table_reade
   readers().set(std::move(format), std::move(reader));
 }
 
-pipeline parquet(std::string pattern, table_options options) {
-  return parquet(std::vector{std::move(pattern)}, std::move(options));
+pipeline parquet(std::string pattern, table_options options, const remote_options& remote) {
+  return parquet(std::vector{std::move(pattern)}, std::move(options), remote);
 }
 
-pipeline parquet(std::vector<std::string> patterns, table_options options) {
-  return rows_of("parquet", std::move(patterns), std::move(options));
+pipeline parquet(std::vector<std::string> patterns, table_options options,
+                 const remote_options& remote) {
+  return rows_of("parquet", std::move(patterns), std::move(options), remote);
 }
 
 pipeline arrow(std::string pattern, table_options options) {

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "runtime/storage/object_store.hpp"
+
+#include <leat/tables.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+/// The files of a source that are not on this machine. Asks for all of their versions at a time,
+/// and fetches their ends, where such files say what they hold.
+class far_tables {
+public:
+  /// Waits for the versions. Throws `errc::not_found`, `errc::io`.
+  far_tables(const object_store& store, const std::vector<std::string>& paths);
+  ~far_tables();
+
+  const far_table& at(std::size_t file) const;
+  stored_versions versions() const;
+
+private:
+  class table;
+
+  std::shared_ptr<stored_objects> objects_;
+  std::vector<std::unique_ptr<const table>> all_;
+};
+
+} // namespace leat
