@@ -5,6 +5,7 @@
 #include "runtime/sources/tables/block_cache.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/expected_error.hpp"
+#include "tests/support/fault_server.hpp"
 #include "tests/support/in_threads.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -12,7 +13,9 @@
 #include <leat/sources.hpp>
 #include <leat/tables.hpp>
 
+#include <array>
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -84,6 +87,48 @@ public:
   std::uint64_t null_row = rows_per_block;
   int null_kind = 1;
   mutable std::atomic<int> reads = 0;
+};
+
+/// Reads files of servers as well: a file's bytes are its rows, four in a block.
+class far_reader final : public table_reader {
+public:
+  table_file open(const std::string& path, const table_options&) const override {
+    return described(std::filesystem::file_size(path));
+  }
+  table_block read(const std::string& path, std::uint64_t block,
+                   const table_options&) const override {
+    std::ifstream in{path};
+    in.seekg(static_cast<std::streamoff>(block * rows_per_block));
+    std::string bytes(rows_per_block, '-');
+    in.read(bytes.data(), rows_per_block);
+    return rows(std::move(bytes));
+  }
+  table_file open_far(const far_table& file, const table_options&) const override {
+    return described(file.size());
+  }
+  table_block read_far(const far_table& file, std::uint64_t block,
+                       const table_options&) const override {
+    std::string bytes(rows_per_block, '-');
+    const auto into = std::as_writable_bytes(std::span{bytes});
+    const auto at = block * rows_per_block;
+    const std::array parts{far_table::part{at + 3, into.subspan(3)},
+                           far_table::part{at, into.first(2)},
+                           far_table::part{at + 2, into.subspan(2, 1)}};
+    file.read(parts);
+    return rows(std::move(bytes));
+  }
+
+private:
+  static table_file described(std::uint64_t size) {
+    return {std::vector<std::uint64_t>(size / rows_per_block, rows_per_block), "n: uint8"};
+  }
+  static table_block rows(std::string bytes) {
+    const auto kept = std::make_shared<std::string>(std::move(bytes));
+    table_block x{.rows = rows_per_block, .bytes = rows_per_block};
+    x.columns = {{.name = "n", .type = dtype::u8, .values = std::as_bytes(std::span{*kept})}};
+    x.memory = kept;
+    return x;
+  }
 };
 
 /// Two files, of two blocks and of three.
@@ -166,6 +211,49 @@ TEST_CASE("numbers of rows and offsets that cannot be make all rows of the block
       CHECK(read(*data, i).why.find("rows-3, block 0: ") != std::string::npos);
     CHECK(x.reader->reads == 1); // the failure is cached like a block
   }
+}
+
+std::string numbers_of(const source& data) {
+  std::string found;
+  for (std::uint64_t i = 0; i < data.size(); ++i) {
+    sample s;
+    sample_access::reset(s, nullptr);
+    data.read(i, s);
+    found += static_cast<char>(s.get<std::uint8_t>("n"));
+  }
+  return found;
+}
+
+TEST_CASE("tables on servers are those of files, also from a server that fails now and then") {
+  const bench x;
+  register_table_reader("parquet", std::make_shared<far_reader>());
+  std::ofstream{x.at / "rows-2"} << "abcdefgh";
+  std::ofstream{x.at / "rows-3"} << "ijklmnopqrst";
+  const test::fault_server server{x.at.path(), [](const auto& request) {
+                                    constexpr std::array faults{test::fault::none, test::fault::cut,
+                                                                test::fault::busy,
+                                                                test::fault::shifted};
+                                    return faults[request.number % faults.size()];
+                                  }};
+  const auto near = opened(x.rows());
+  const auto far = opened(parquet(server.url("rows-{2,3}")));
+  CHECK(numbers_of(*near) == "abcdefghijklmnopqrst");
+  CHECK(numbers_of(*far) == numbers_of(*near));
+  CHECK(far->facts().digest == near->facts().digest);
+  CHECK(far->facts().bytes == near->facts().bytes);
+  CHECK(far->facts().versions.are_known());
+  CHECK_FALSE(near->facts().versions.are_known());
+  check_error([&] { opened(parquet(server.url("rows-{2,4}"))); },
+              {.code = errc::not_found, .file = server.url("rows-4")});
+}
+
+TEST_CASE("a reader that opens files by their paths refuses those of servers") {
+  const bench x;
+  const test::fault_server server{x.at.path()};
+  check_error([&] { opened(parquet(server.url("rows-{2,3}"))); },
+              {.code = errc::invalid_argument,
+               .file = server.url("rows-2"),
+               .got = "a file that is not on this machine"});
 }
 
 TEST_CASE("a null is a bad sample, or no field") {
