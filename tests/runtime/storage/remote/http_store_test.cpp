@@ -350,7 +350,8 @@ TEST_CASE("http store: reads in flight do not depend on the threads that wait") 
   const served_files files{12};
   const fault_server server{files.dir.path()};
   auto how = impatient();
-  how.hedge_after = std::chrono::seconds{30}; // a busy machine would send some twice
+  how.hedge_after = how.stall = std::chrono::seconds{30}; // a busy machine would send some twice
+  how.connect = how.stall;
   const http_store store{how};
   const auto objects = open_at(store, served_files::urls(server));
   std::vector<expected_range> ranges;
