@@ -143,7 +143,7 @@ TEST_CASE("web sources: the same samples and digests while responses go wrong in
     const temporary_directory dir;
     write_data(dir, random);
     const fault_server server{dir.path(), random_faults(seed, 12, passing_faults())};
-    const http_store store{impatient(seed)};
+    const http_store store{impatient_with_hangs(seed)};
     check_all({dir, store, server});
     faults += server.faults();
   }

@@ -234,7 +234,7 @@ TEST_CASE("cached fetches: whatever responses do wrong, the bytes are right") {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     CAPTURE(seed);
     const cached_files files{seed, random_faults(seed, 3, passing_faults())};
-    const http_store store{impatient(seed), files.settings()};
+    const http_store store{impatient_with_hangs(seed), files.settings()};
     const auto objects = files.open(store);
     std::atomic<int> wrong = 0;
     in_threads(4, [&](unsigned t) {

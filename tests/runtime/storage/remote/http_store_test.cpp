@@ -134,7 +134,7 @@ TEST_CASE("http store: whatever single responses do wrong, the bytes are right")
     CAPTURE(seed);
     const served_files files{seed};
     const fault_server server{files.dir.path(), random_faults(seed, 5, passing_faults())};
-    const http_store store{impatient(seed)};
+    const http_store store{impatient_with_hangs(seed)};
     const auto objects = open_at(store, served_files::urls(server));
     std::atomic<int> wrong = 0;
     in_threads(6, [&](unsigned t) {
@@ -163,7 +163,7 @@ TEST_CASE("http store: one kind of fault at a time") {
     const fault_server server{files.dir.path(), [&](const auto& x) {
                                 return x.end > 1 && count++ % 2 == 0 ? kind : fault::none;
                               }};
-    const http_store store{impatient()};
+    const http_store store{impatient_with_hangs()};
     const auto objects = open_at(store, served_files::urls(server));
     CHECK(objects->stat(0).size == 300'000);
     for (std::uint64_t i = 0; i < 5; ++i)
@@ -335,7 +335,7 @@ TEST_CASE("http store: slow requests are sent again, also those sent again, few 
   const fault_server server{files.dir.path(), [](const auto& x) {
                               return x.number % 50 >= 48 ? fault::stalls : fault::none;
                             }};
-  auto how = impatient();
+  auto how = impatient_with_hangs();
   how.stall = std::chrono::seconds{30};
   const http_store store{how};
   const auto by = store.open_transfers();
@@ -349,10 +349,7 @@ TEST_CASE("http store: slow requests are sent again, also those sent again, few 
 TEST_CASE("http store: reads in flight do not depend on the threads that wait") {
   const served_files files{12};
   const fault_server server{files.dir.path()};
-  auto how = impatient();
-  how.hedge_after = how.stall = std::chrono::seconds{30}; // a busy machine would send some twice
-  how.connect = how.stall;
-  const http_store store{how};
+  const http_store store{impatient()};
   const auto objects = open_at(store, served_files::urls(server));
   std::vector<expected_range> ranges;
   for (std::uint64_t i = 0; i < 280; ++i)
