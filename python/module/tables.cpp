@@ -123,38 +123,33 @@ public:
       return table_reader::open_far(file, options);
     const gil_held held;
     file_of_python given{file};
-    try {
-      return open_any(nb::cast(&given, nb::rv_policy::reference), options);
-    } catch (...) {
-      given.rethrow_failure();
-      throw;
-    }
+    return open_any(nb::cast(&given, nb::rv_policy::reference), options, &given);
   }
   table_block read_far(const far_table& file, std::uint64_t block,
                        const table_options& options) const override {
     const gil_held held;
     file_of_python given{file};
-    try {
-      return read_any(nb::cast(&given, nb::rv_policy::reference), file.name(), block, options);
-    } catch (...) {
-      given.rethrow_failure();
-      throw;
-    }
+    return read_any(nb::cast(&given, nb::rv_policy::reference), file.name(), block, options,
+                    &given);
   }
 
 private:
-  table_file open_any(const nb::object& file, const table_options& options) const {
+  /// `far`: whose failures come before what the functions raise.
+  table_file open_any(const nb::object& file, const table_options& options,
+                      const file_of_python* far = nullptr) const {
     try {
       const nb::object found = open_(file, options.columns, options.types);
       return {nb::cast<std::vector<std::uint64_t>>(found[0]), nb::cast<std::string>(found[1]),
               nb::cast<std::vector<std::string>>(found[2])};
     } catch (const nb::python_error& problem) {
+      if (far)
+        far->rethrow_failure();
       throw_through(problem);
     }
   }
 
   table_block read_any(const nb::object& file, const std::string& path, std::uint64_t block,
-                       const table_options& options) const {
+                       const table_options& options, const file_of_python* far = nullptr) const {
     try {
       auto found = std::make_unique<nb::object>(read_(file, block, options.columns, options.types));
       table_block result{.rows = nb::cast<std::uint64_t>((*found)[0]),
@@ -164,6 +159,8 @@ private:
       result.memory = dropped_with_gil(std::move(found));
       return result;
     } catch (nb::python_error& problem) {
+      if (far)
+        far->rethrow_failure();
       if (is_of_the_file(problem))
         throw error(errc::io, {.file = path, .got = text_of(problem)});
       throw_for_job(problem);

@@ -51,6 +51,7 @@ class Shards(Bucket):
     objects: ClassVar[dict[str, bytes]] = {}
     names_asked: ClassVar[list[str]] = []
     asked: ClassVar[list[int]] = []
+    refuses_more_than: ClassVar[int] = 1 << 40
 
     def do_GET(self) -> None:
         self.names_asked.append(self.path)
@@ -60,6 +61,9 @@ class Shards(Bucket):
             return
         first, last = (int(x) for x in self.headers["Range"].removeprefix("bytes=").split("-"))
         part = content[first : last + 1]
+        if len(part) > self.refuses_more_than:
+            self.answer(403)
+            return
         self.asked.append(len(part))
         self.answer(206, part, {"Content-Range": f"bytes {first}-{first + len(part) - 1}/{len(content)}"})
 
@@ -223,9 +227,19 @@ def test_a_server_that_fails_is_no_bad_sample_of_tables(tmp_path: Path) -> None:
         with pytest.raises(leat.InputOutput, match=r"b/0.parquet"):
             for _ in loader:
                 pass
+        Shards.refuses_more_than = 1  # byte, which says what version there is
+        with pytest.raises(leat.InputOutput, match=r"b/0.parquet.*403"):
+            leat.Loader(leat.parquet(addresses, remote=remote).batch(10), workers=0)
+        Shards.refuses_more_than = 1 << 40
+        with pytest.raises(KeyboardInterrupt):  # nothing of the failure is left for the next job
+            next(leat.Loader(leat.count(5).map("ends@1", interrupt).batch(5), workers=0))
         Shards.objects.clear()
         with pytest.raises(leat.NotFound, match=r"b/0.parquet"):
             leat.Loader(leat.parquet(addresses, remote=remote).batch(10), workers=0)
+
+
+def interrupt(_: leat.Sample) -> None:
+    raise KeyboardInterrupt
 
 
 def test_damaged_row_groups_and_files_of_servers_are_told_of(tmp_path: Path) -> None:

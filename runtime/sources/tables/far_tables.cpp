@@ -3,6 +3,7 @@
 #include "runtime/storage/read_now.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -10,6 +11,12 @@
 namespace leat {
 
 namespace {
+
+/// Where a server names no version, nothing says that a file is as it was: another one each time.
+std::string tag_of(const object_version& x) {
+  static std::atomic<std::uint64_t> nameless{0};
+  return x.tag.empty() ? std::to_string(++nameless) : x.tag;
+}
 
 /// What readers look at first.
 constexpr std::uint64_t end_bytes = std::uint64_t{64} << 10;
@@ -20,7 +27,7 @@ class far_tables::table final : public far_table {
 public:
   table(stored_objects& in, std::size_t number)
       : in_(in), number_(number), name_(in.name(number)), is_(in.stat(number)),
-        version_(in.place(number) + ' ' + std::to_string(is_.size) + ' ' + is_.tag) {}
+        version_(in.place(number) + ' ' + std::to_string(is_.size) + ' ' + tag_of(is_)) {}
 
   const std::string& name() const noexcept override { return name_; }
   std::uint64_t size() const noexcept override { return is_.size; }
