@@ -1,6 +1,5 @@
 """Processes that run functions of pipelines: with what they are started, and how they start and end."""
 
-import contextlib
 import importlib
 import io
 import os
@@ -79,9 +78,11 @@ def serve(parent: int) -> None:
 def flush() -> None:
     """Writes out what functions printed. They may have closed it, or nobody reads it any more: no reason to end a process."""
     for x in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):
+        try:
             if x is not None:
                 x.flush()
+        except Exception:  # contextlib.suppress takes longer than the two flushes
+            continue
 
 
 def pickled(x: KeyboardInterrupt | SystemExit) -> bytes:

@@ -30,9 +30,10 @@ void serve(nb::handle made, const std::string& refusal) {
   functions.refusal = refusal;
   if (refusal.empty())
     functions.all = functions_of(made);
-  functions.flush = [] {
+  const nb::object flush = nb::module_::import_("leat.processes").attr("flush");
+  functions.flush = [&flush] { // after every few calls: it has to be quick
     const gil_held held;
-    nb::module_::import_("leat.processes").attr("flush")();
+    flush();
   };
   functions.raised = [] {
     const gil_held held;
