@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -35,9 +36,9 @@ std::vector<std::string> candidates() {
   return result;
 }
 
-[[noreturn]] void refuse(const std::string& device, const std::string& got) {
+[[noreturn]] void refuse(std::string_view device, const std::string& got) {
   throw error(errc::device,
-              {.stage = device,
+              {.stage = std::string{device},
                .got = got,
                .needed = std::string{kernels_name} + " of leat " + LEAT_VERSION
                          + ", which a build of leat with NVIDIA's compiler nvcc makes, beside leat "
@@ -47,7 +48,7 @@ std::vector<std::string> candidates() {
 
 } // namespace
 
-const cuda_image& find_cuda_image(const std::string& device) {
+const cuda_image& find_cuda_image(std::string_view device) {
   std::string why;
   for (const auto& file : candidates()) {
     void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

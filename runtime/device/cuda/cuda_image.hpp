@@ -1,6 +1,6 @@
 #pragma once
 
-#include <string>
+#include <string_view>
 
 namespace leat {
 
@@ -23,6 +23,6 @@ struct cuda_image {
 /// program that this is a part of, in the folder for libraries beside the program's, or where the
 /// system looks. Stays in memory. Throws `errc::device` for `device`: there is none, or one of
 /// another version of leat.
-const cuda_image& find_cuda_image(const std::string& device);
+const cuda_image& find_cuda_image(std::string_view device);
 
 } // namespace leat

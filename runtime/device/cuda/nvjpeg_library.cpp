@@ -111,8 +111,8 @@ nvjpeg_library load(const std::string& device, int driver) {
 
 } // namespace
 
-const nvjpeg_library& find_nvjpeg(const std::string& device, int driver) {
-  static const auto library = load(device, driver); // tried again after a failure
+const nvjpeg_library& find_nvjpeg(std::string_view device, int driver) {
+  static const auto library = load(std::string{device}, driver); // tried again after a failure
   return library;
 }
 

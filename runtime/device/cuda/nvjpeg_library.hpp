@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace leat {
 
@@ -43,7 +44,7 @@ enum nvjpeg_code : int {
 /// a module of Python that this is a part of, or where the system looks. This process opens it once
 /// and keeps it. `driver`: the CUDA that it must run with. Throws `errc::device` for `device`:
 /// there is none, or it lacks a function.
-const nvjpeg_library& find_nvjpeg(const std::string& device, int driver);
+const nvjpeg_library& find_nvjpeg(std::string_view device, int driver);
 
 /// "NVJPEG_STATUS_EXECUTION_FAILED"
 std::string text_of_nvjpeg(int code);
