@@ -92,7 +92,7 @@ far_table::~far_table() = default;
 table_reader::~table_reader() = default;
 
 table_file table_reader::open_far(const far_table& file, const table_options&) const {
-  throw_file_error(errc::invalid_argument, "open", file.name(),
+  throw_file_error(errc::invalid_argument, "tables", file.name(),
                    "a file that is not on this machine",
                    "one that is: the reader of this format opens files by their paths");
 }
