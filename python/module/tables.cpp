@@ -213,10 +213,9 @@ void bind_tables(nb::module_& m) {
       "types"_a = std::map<std::string, std::string>{}, "remote"_a = nb::none(),
       "The rows of Parquet files, by the package pyarrow: paths or addresses with braces and "
       "globs. Columns are fields: all, or those that are named. `nulls`: a row with a null is a "
-      "bad "
-      "sample, or lacks the field. `cache_bytes`: how much of decoded row groups is kept. `types`: "
-      "what fields are, whatever the columns hold: {\"id\": \"i64\", \"price\": \"f64\", "
-      "\"tax\": \"bytes\"}. `remote`: how servers are asked.");
+      "bad sample, or lacks the field. `cache_bytes`: how much of decoded row groups is kept. "
+      "`types`: what fields are, whatever the columns hold: {\"id\": \"i64\", \"price\": "
+      "\"f64\", \"tax\": \"bytes\"}. `remote`: how servers are asked.");
   m.def(
       "arrow",
       [](const patterns& pattern, std::optional<std::vector<std::string>> columns,

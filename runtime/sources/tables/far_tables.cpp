@@ -67,6 +67,10 @@ const far_table& far_tables::at(std::size_t file) const {
   return *all_[file];
 }
 
+void far_tables::drop_ends() noexcept {
+  objects_->expect_nothing();
+}
+
 stored_versions far_tables::versions() const {
   return versions_of(*objects_, all_.size());
 }

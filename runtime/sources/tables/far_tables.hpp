@@ -20,6 +20,8 @@ public:
   ~far_tables();
 
   const far_table& at(std::size_t file) const;
+  /// All are open: ends that nobody has read, since a reader knew them, take no memory any more.
+  void drop_ends() noexcept;
   stored_versions versions() const;
 
 private:

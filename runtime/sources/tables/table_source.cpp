@@ -108,6 +108,8 @@ void table_source::open_all(const std::vector<std::string>& names) {
     }
     in_files_.add(rows, format_);
   }
+  if (far_)
+    far_->drop_ends();
   hash.add(first_.columns);
   facts_.files = paths_.size();
   facts_.records = size();
