@@ -144,8 +144,9 @@ std::vector<std::uint64_t> fetched_records::take_unasked(std::uint64_t below, st
     ask(number, all_.find(number));
   if (const auto first = all_.first_place(); first < all_.end_place())
     ask(all_.number_at(first), &all_.own(first));
-  // More is asked for once half of it has come, rather than one by one.
-  const auto limit = under_way_ > most / 2 ? 0 : most;
+  // More is asked for once half of it has come, rather than one by one: each message costs both
+  // ends more than a small record does.
+  const auto limit = under_way_ > std::min(unasked_, most / 2) ? 0 : most;
   asks_from_ = all_.visit_from(std::max(asks_from_, all_.first_place()),
                                [&](std::uint64_t place, record& x) {
                                  const auto number = all_.number_at(place);

@@ -43,7 +43,7 @@ private:
 expected_reads::~expected_reads() {
   stop_.request_stop();
   const mutex_lock lock{mutex_};
-  while (in_flight_ > 0)
+  while (in_flight_.now > 0)
     none_in_flight_.wait(mutex_);
   // Who told of the last one may hold it for longer than the budget lives; its memory may not.
   for (const auto& x : in_order_)
@@ -173,17 +173,19 @@ void expected_reads::add(expected_range x, bool is_sure) {
   if (const auto known = pieces_.find(at);
       known != pieces_.end() && known->second->range.size >= x.size) {
     auto& found = *known->second;
+    kept_.are_right = kept_.are_right || (is_sure && found.is_first);
     found.left += is_sure ? x.size : 0; // it is read once more
     found.is_kept = found.is_kept && !is_sure;
     return;
   }
   if (!is_sure && kept_.bytes + x.size > budget_.limit() / 4)
     return;
+  kept_.go_first = kept_.go_first && (!is_sure || kept_.are_right);
   auto made = std::make_shared<piece>();
   made->range = x;
   made->number = ++last_number_;
   made->left = is_sure ? x.size : 0;
-  made->is_kept = !is_sure;
+  made->is_kept = made->is_first = !is_sure;
   pieces_[at] = made;
   if (!is_sure) {
     kept_.all.push_back(made);
@@ -250,6 +252,7 @@ bool expected_reads::give(std::span<const read_part> parts, std::span<const piec
   return true;
 }
 
+/// A job's first rows have the way to the server, and the machine, for themselves.
 void expected_reads::begin_some() {
   // What may be expected does not wait for room.
   const auto room_for = [this](const piece& x) {
@@ -266,15 +269,19 @@ void expected_reads::begin_some() {
         drop(*waiting_.front());
         waiting_.pop_front();
       }
-      const bool is_held = !waiting_.empty() && !budget_.take(waiting_.front()->range.size);
+      const bool may_begin =
+          !waiting_.empty() && in_flight_.now < in_flight_.most
+          && (waiting_.front()->is_first || kept_.in_flight == 0 || !kept_.go_first);
+      const bool is_held = may_begin && !budget_.take(waiting_.front()->range.size);
       without_budget_.set(is_held);
-      if (waiting_.empty() || is_held)
+      if (!may_begin || is_held)
         return;
       next = std::move(waiting_.front());
       waiting_.pop_front();
       next->is = piece::state::in_flight;
       held_ += next->range.size;
-      ++in_flight_;
+      ++in_flight_.now;
+      kept_.in_flight += next->is_first ? 1 : 0;
     }
     begin(next);
   }
@@ -301,6 +308,8 @@ void expected_reads::end(const piece_ptr& x, std::uint64_t bytes) {
     const mutex_lock lock{mutex_};
     x->size = bytes;
     x->is = piece::state::here;
+    kept_.in_flight -= x->is_first ? 1 : 0;
+    in_flight_.most = std::min(in_flight_.most + 1, most_ever_in_flight);
     waiting.swap(x->waiting);
     if (bytes == 0 || (x->left == 0 && !x->is_kept))
       drop(*x);
@@ -309,7 +318,7 @@ void expected_reads::end(const piece_ptr& x, std::uint64_t bytes) {
     tell();
   begin_some();
   const mutex_lock lock{mutex_};
-  if (--in_flight_ == 0)
+  if (--in_flight_.now == 0)
     none_in_flight_.notify_all();
 }
 

@@ -56,6 +56,8 @@ private:
     std::uint64_t left = 0;
     /// It may be expected yet: it stays even if no byte is left to read.
     bool is_kept = false;
+    /// It was begun before it was expected.
+    bool is_first = false;
     /// Reads that wait for it: called once it is here, or dropped.
     std::vector<std::function<void()>> waiting = {};
 
@@ -84,6 +86,7 @@ private:
   void drop(piece& x) LEAT_REQUIRES(mutex_);
   void drop_passed(std::uint64_t number) LEAT_REQUIRES(mutex_);
 
+  static constexpr std::size_t most_ever_in_flight = 1024;
   /// What was expected so much earlier than what is read now will not be read any more.
   static constexpr std::uint64_t most_out_of_order = 4096;
   byte_budget& budget_;
@@ -101,10 +104,20 @@ private:
   struct {
     std::vector<piece_ptr> all = {};
     std::uint64_t bytes = 0;
+    std::size_t in_flight = 0;
+    /// What was expected first is among them: the job does not begin elsewhere.
+    bool are_right = false;
+    /// Others wait for them.
+    bool go_first = true;
   } kept_ LEAT_GUARDED_BY(mutex_);
   block_ranges blocks_ LEAT_GUARDED_BY(mutex_);
   std::uint64_t last_number_ LEAT_GUARDED_BY(mutex_) = 0;
-  std::size_t in_flight_ LEAT_GUARDED_BY(mutex_) = 0;
+  /// Each that ends lets two begin: all at once would take the processor from those who wait for
+  /// the first ones, and a server is not asked for so many at a time.
+  struct {
+    std::size_t now = 0;
+    std::size_t most = 64;
+  } in_flight_ LEAT_GUARDED_BY(mutex_);
   /// Bytes that are kept or in flight.
   std::uint64_t held_ LEAT_GUARDED_BY(mutex_) = 0;
   budget_wait without_budget_ LEAT_GUARDED_BY(mutex_){counts_};

@@ -116,6 +116,40 @@ TEST_CASE("expected reads: what may be expected is begun at once, and is one rea
   CHECK(budget.used() == 0);
 }
 
+TEST_CASE("expected reads: what may be expected has the way for itself, and then the rest begins") {
+  const two_files files{11};
+  far_store store{{.one_short_in = 0}};
+  byte_budget budget{200'000};
+  expected_reads reads{store.open(files.names()), budget};
+  store.hold_after(0);
+  const std::vector<expected_range> perhaps{{0, 0, 10'000}, {1, 500, 10'000}};
+  reads.expect_perhaps(perhaps);
+  auto sure = perhaps;
+  sure.push_back({0, 50'000, 10'000});
+  reads.expect_soon(sure);
+  CHECK(budget.used() == 20'000);
+  store.release();
+  for (const auto& x : sure)
+    CHECK(read_text(reads, x) == files.want(x));
+  CHECK(store.seen().ended == 3); // none twice
+}
+
+TEST_CASE("expected reads: a job that begins elsewhere does not wait for its first rows") {
+  const two_files files{12};
+  far_store store{{.one_short_in = 0}};
+  byte_budget budget{200'000};
+  expected_reads reads{store.open(files.names()), budget};
+  store.hold_after(0);
+  const expected_range perhaps{0, 0, 10'000};
+  const std::vector<expected_range> sure{{0, 50'000, 10'000}, perhaps};
+  reads.expect_perhaps({&perhaps, 1});
+  reads.expect_soon(sure);
+  CHECK(budget.used() == 20'000);
+  store.release();
+  for (const auto& x : sure)
+    CHECK(read_text(reads, x) == files.want(x));
+}
+
 TEST_CASE("expected reads: what might have been expected leaves its room to what is") {
   for (const bool is_in_flight : {false, true}) {
     CAPTURE(is_in_flight);
