@@ -267,16 +267,21 @@ bool feed_station::receive(const link_out& by, const std::shared_ptr<const void>
   const auto records = decode_feed_records(payload);
   if (!records)
     return false;
-  const mutex_lock lock{mutex_};
-  if (out_.get() != &by)
-    return true;
+  std::vector<fetched_records::content> contents; // made without the mutex, which each look takes
+  contents.reserve(records->size());
   for (const auto& x : *records) {
     // A small one would keep all of what has come.
     const bool is_large = x.content.size() >= payload.size() / most_shares;
-    if (!job_->client.receive(x, is_large ? owner : nullptr))
+    contents.push_back(fetched_records::kept(x.content, is_large ? owner : nullptr));
+  }
+  const mutex_lock lock{mutex_};
+  if (out_.get() != &by)
+    return true;
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    counted_.bytes_received += contents[i]->size();
+    if (!job_->client.receive((*records)[i].number, std::move(contents[i])))
       return false;
     ++counted_.records_received;
-    counted_.bytes_received += x.content.size();
   }
   pump(true);
   came_.notify_all();

@@ -92,7 +92,7 @@ void fed_rank::on_records(connection_id from, const std::string& bytes) {
   const auto records = decode_feed_records(bytes);
   REQUIRE(records);
   for (const auto& x : *records) {
-    REQUIRE(client_->receive(x));
+    REQUIRE(client_->receive(x.number, fetched_records::kept(x.content, nullptr)));
     check_bounds();
   }
   pump();

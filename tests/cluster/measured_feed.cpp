@@ -133,7 +133,7 @@ void measured_feed::receive(std::uint64_t rank, const std::vector<std::uint64_t>
   auto& x = ranks_[rank];
   const std::string content(how_.record_bytes, 'r');
   for (const auto number : numbers)
-    REQUIRE(x.value->receive({number, content}, nullptr));
+    REQUIRE(x.value->receive(number, fetched_records::kept(content, nullptr)));
   while (!x.open.empty() && x.value->records().find(x.open.front())) {
     const auto number = x.open.front();
     x.open.pop_front();

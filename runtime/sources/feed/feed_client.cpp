@@ -110,13 +110,13 @@ void feed_client::heard(const feed_offer& x) {
   check_needs();
 }
 
-bool feed_client::receive(const feed_record& x, const std::shared_ptr<const void>& owner) {
+bool feed_client::receive(std::uint64_t number, fetched_records::content bytes) {
   if (!is_linked_ || !said_)
     return false;
   const bool is_full = records_.bytes_received() - said_->used >= said_->window;
-  if (!records_.may_come(x.number, is_full))
+  if (!records_.may_come(number, is_full))
     return false;
-  records_.put(x, owner);
+  records_.put(number, std::move(bytes));
   return true;
 }
 

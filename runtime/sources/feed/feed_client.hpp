@@ -58,8 +58,8 @@ public:
   void unlinked() noexcept { is_linked_ = false; }
   void heard(const feed_offer& x);
   /// A record has come. One that nobody needs any more is dropped. False if the feed may not send
-  /// it: the link is to be cut. `owner` has the content; null: it is copied.
-  bool receive(const feed_record& x, const std::shared_ptr<const void>& owner = nullptr);
+  /// it: the link is to be cut.
+  bool receive(std::uint64_t number, fetched_records::content bytes);
   /// What there is to say; nothing if there is no link, or if it can wait. `all`: also what can
   /// wait, as it should now and then.
   std::optional<feed_want> take_want(bool all = false);

@@ -11,20 +11,6 @@ namespace {
 /// Turns of records that went, besides one for each that is here.
 constexpr std::size_t most_idle_turns = 1024;
 
-/// A text that is there as long as something, or a copy.
-needed_records::content kept_content(std::string_view text,
-                                     const std::shared_ptr<const void>& owner) {
-  if (owner) {
-    using shared = std::pair<std::shared_ptr<const void>, std::string_view>;
-    const auto made = std::make_shared<const shared>(owner, text);
-    return {made, &made->second};
-  }
-  using copied = std::pair<std::string, std::string_view>;
-  const auto made = std::make_shared<copied>(text, std::string_view{});
-  made->second = made->first;
-  return {made, &made->second};
-}
-
 /// Without those of records that went: the oldest one that is here, such as one of another rank's
 /// lane, may stay as long as the job.
 std::deque<std::uint64_t> turns_left(const std::deque<std::uint64_t>& turns,
@@ -38,6 +24,23 @@ std::deque<std::uint64_t> turns_left(const std::deque<std::uint64_t>& turns,
 }
 
 } // namespace
+
+fetched_records::content fetched_records::kept(std::string_view text,
+                                               const std::shared_ptr<const void>& owner) {
+  if (owner) {
+    using shared = std::pair<std::shared_ptr<const void>, std::string_view>;
+    const auto made = std::make_shared<const shared>(owner, text);
+    return {made, &made->second};
+  }
+  // In one allocation: the bytes follow, in the room of further ones.
+  constexpr auto room = sizeof(std::string_view);
+  const auto made =
+      std::make_shared_for_overwrite<std::string_view[]>(1 + (text.size() + room - 1) / room);
+  auto* const bytes = reinterpret_cast<char*>(made.get() + 1);
+  std::copy(text.begin(), text.end(), bytes);
+  made[0] = {bytes, text.size()};
+  return {made, made.get()};
+}
 
 // -- users
 
@@ -191,21 +194,21 @@ bool fetched_records::may_come(std::uint64_t number, bool is_full) const {
   return !x || x->is_urgent || given_up_.contains(number);
 }
 
-void fetched_records::put(const feed_record& x, const std::shared_ptr<const void>& owner) {
-  auto* const lacked = all_.find(x.number);
+void fetched_records::put(std::uint64_t number, content bytes) {
+  auto* const lacked = all_.find(number);
   --under_way_;
-  received_ += x.content.size();
+  received_ += bytes->size();
   if (!lacked || lacked->bytes || !lacked->is_asked)
-    if (const auto earlier = given_up_.find(x.number); earlier != given_up_.end())
+    if (const auto earlier = given_up_.find(number); earlier != given_up_.end())
       given_up_.erase(earlier);
   if (!lacked || lacked->bytes) {
-    used_ += x.content.size();
+    used_ += bytes->size();
     return;
   }
   unasked_ -= lacked->is_asked ? 0 : 1; // it was needed before, and dropped meanwhile
-  lacked->bytes = kept_content(x.content, owner);
+  held_ += bytes->size();
+  lacked->bytes = std::move(bytes);
   lacked->is_of_link = true;
-  held_ += x.content.size();
 }
 
 std::optional<std::uint64_t> fetched_records::missing_below(std::uint64_t first) {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace leat {
@@ -21,6 +21,9 @@ public:
   using content = needed_records::content;
 
   explicit fetched_records(const lanes_of_rank& place) : all_(place) {}
+
+  /// What `owner` has, as long as the content is there; null: a copy.
+  static content kept(std::string_view text, const std::shared_ptr<const void>& owner);
 
   // Users.
   void need(std::uint64_t number);
@@ -50,8 +53,8 @@ public:
   std::vector<std::uint64_t> take_urgent(bool is_full);
   /// A record may come now, by what was asked for. `is_full`: only one that was urgent.
   bool may_come(std::uint64_t number, bool is_full) const;
-  /// It has come. Nothing is kept that nobody needs. `owner` has the content; null: it is copied.
-  void put(const feed_record& x, const std::shared_ptr<const void>& owner);
+  /// It has come. Nothing is kept that nobody needs.
+  void put(std::uint64_t number, content bytes);
 
   /// By the present link no record before `first` comes any more: the first one of these that is
   /// needed and not here.

@@ -20,7 +20,7 @@ void take(fed_job& x, std::uint64_t number) {
   const std::string content(record_bytes, 'x');
   if (const auto want = x.client.take_want(); want && !want->fetch.empty())
     for (const auto asked : want->fetch)
-      REQUIRE(x.client.receive({asked, content}));
+      REQUIRE(x.client.receive(asked, fetched_records::kept(content, nullptr)));
   REQUIRE(x.read(number));
 }
 
@@ -44,7 +44,7 @@ TEST_CASE("fed_job: a record of another rank's lane keeps its turn, however many
   const std::string content(record_bytes, 'x');
   CHECK_FALSE(x.read(1));
   REQUIRE(x.client.take_want()->fetch == std::vector<std::uint64_t>{1});
-  REQUIRE(x.client.receive({1, content}));
+  REQUIRE(x.client.receive(1, fetched_records::kept(content, nullptr)));
   REQUIRE(x.read(1));
   for (std::uint64_t number = 0; number < 10'000; number += 2) {
     take(x, number);

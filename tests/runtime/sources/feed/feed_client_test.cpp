@@ -28,7 +28,7 @@ numbers fetched(feed_client& x) {
 
 bool gets(feed_client& x, std::uint64_t number, std::size_t bytes) {
   const std::string content(bytes, 'x');
-  return x.receive({number, content});
+  return x.receive(number, fetched_records::kept(content, nullptr));
 }
 
 TEST_CASE("feed_client: iterators see numbers as they come, and the end once it is known") {
@@ -99,7 +99,7 @@ TEST_CASE("fetched_records: all ranks together have a place for each record, in 
         x.need(*number);
       CHECK(x.take_unasked(1000, 1000) == own);
       for (const auto number : own) {
-        x.put({number, std::to_string(number)}, nullptr);
+        x.put(number, fetched_records::kept(std::to_string(number), nullptr));
         CHECK(*x.find(number) == std::to_string(number));
       }
       for (auto lane = rank; lane < 5; lane += world)
@@ -136,7 +136,7 @@ TEST_CASE("fetched_records: lanes may be as far apart as they like") {
   CHECK(x.take_unasked(2 * far, 10'000) == needed);
   CHECK(x.missing_below(2 * far) == 0);
   for (const auto number : needed)
-    x.put({number, "content"}, nullptr);
+    x.put(number, fetched_records::kept("content", nullptr));
   CHECK(x.missing_below(2 * far) == std::nullopt);
   x.drop_below(2 * far, 2); // which has none
   CHECK(x.bytes_held() == 7 * needed.size());
