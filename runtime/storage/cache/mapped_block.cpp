@@ -55,19 +55,33 @@ mapped_block::~mapped_block() {
 
 bool mapped_block::read(std::size_t begin, std::span<std::byte> into) noexcept {
   const auto end = begin + into.size();
-  for (auto chunk = begin / block_chunk_bytes; chunk * block_chunk_bytes < end; ++chunk)
-    if ((checked_.load(std::memory_order_relaxed) >> chunk & 1) == 0 && !check(chunk))
+  auto at = begin; // up to here it is copied
+  for (auto chunk = begin / block_chunk_bytes; chunk * block_chunk_bytes < end; ++chunk) {
+    if ((checked_.load(std::memory_order_relaxed) >> chunk & 1) != 0)
+      continue;
+    const auto from = std::max(at, chunk * block_chunk_bytes);
+    if (!copy(at, into.subspan(at - begin, from - at)))
       return false;
-  return copy(begin, into);
+    at = std::min(end, (chunk + 1) * block_chunk_bytes);
+    if (!copy_checked(chunk, from, into.subspan(from - begin, at - from)))
+      return false;
+  }
+  return copy(at, into.subspan(at - begin));
 }
 
-bool mapped_block::check(std::size_t chunk) noexcept {
-  std::array<std::byte, block_chunk_bytes> bytes;
-  const auto begin = chunk * block_chunk_bytes;
-  const auto all =
-      std::span{bytes}.first(std::min(bytes.size(), file_.size() - block_header_bytes - begin));
-  if (!copy(begin, all) || !checks_.fit(chunk, all))
+/// Copies what begins at `begin`, all in one chunk, and checks that chunk. One that is wanted as a
+/// whole is copied once.
+bool mapped_block::copy_checked(std::size_t chunk, std::size_t begin,
+                                std::span<std::byte> into) noexcept {
+  const auto of_chunk = chunk * block_chunk_bytes;
+  const auto size = std::min(block_chunk_bytes, file_.size() - block_header_bytes - of_chunk);
+  std::array<std::byte, block_chunk_bytes> room;
+  const auto all = into.size() == size ? into : std::span{room}.first(size);
+  if (!copy(of_chunk, all) || !checks_.fit(chunk, all))
     return false;
+  if (into.size() != size)
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(begin - of_chunk), into.size(),
+                into.begin());
   checked_.fetch_or(std::uint64_t{1} << chunk, std::memory_order_relaxed);
   return true;
 }

@@ -49,7 +49,7 @@ private:
                std::vector<std::byte> end)
       : file_(file), state_(state), checks_(checks), end_(std::move(end)) {}
 
-  bool check(std::size_t chunk) noexcept;
+  bool copy_checked(std::size_t chunk, std::size_t begin, std::span<std::byte> into) noexcept;
   bool copy(std::size_t begin, std::span<std::byte> into) const noexcept;
 
   const std::span<const std::byte> file_;
