@@ -8,6 +8,7 @@
 #include "runtime/lending/waiting_frames.hpp"
 #include "runtime/network/links/bulk_connection.hpp"
 #include "runtime/network/links/link_error.hpp"
+#include "runtime/network/links/payload_room.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -48,14 +49,11 @@ public:
   }
 
   std::optional<bulk_room> room_for(const bulk_head& x) override {
-    payload_ = std::make_shared<std::vector<char>>(x.payload);
-    return bulk_room{.parts = {std::span{*payload_}}, .owner = payload_};
+    return payload_.take(x.payload);
   }
   void receive(const bulk_head& x, bulk_room) override {
-    const auto payload = std::exchange(payload_, nullptr);
     if (x.kind == frame_kind::wants)
-      of_.hear_wants(*this, payload ? std::string_view{payload->data(), payload->size()}
-                                    : std::string_view{});
+      of_.hear_wants(*this, payload_.received(x.payload));
     else
       of_.hear_note(*this, x);
     const mutex_lock lock{of_.desk_.guard};
@@ -93,7 +91,7 @@ private:
   feed_node& of_;
   std::optional<bulk_connection> connection_;
   // Only for the connection's thread: the frame that is coming, and what it has cost.
-  std::shared_ptr<std::vector<char>> payload_;
+  payload_room payload_;
   thread_work work_{0};
 };
 

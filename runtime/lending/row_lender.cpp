@@ -11,6 +11,7 @@
 #include "runtime/network/links/bulk_connection.hpp"
 #include "runtime/network/links/link_error.hpp"
 #include "runtime/network/links/link_hello.hpp"
+#include "runtime/network/links/payload_room.hpp"
 #include "runtime/network/links/refusal_log.hpp"
 #include "runtime/rows/row_codec.hpp"
 
@@ -54,13 +55,10 @@ public:
   }
 
   std::optional<bulk_room> room_for(const bulk_head& x) override {
-    payload_ = std::make_shared<std::vector<char>>(x.payload);
-    return bulk_room{.parts = {std::span{*payload_}}, .owner = payload_};
+    return payload_.take(x.payload);
   }
   void receive(const bulk_head& x, bulk_room) override {
-    const auto payload = std::exchange(payload_, nullptr);
-    const auto bytes =
-        payload ? std::string_view{payload->data(), payload->size()} : std::string_view{};
+    const auto bytes = payload_.received(x.payload);
     if (x.kind != frame_kind::row)
       receive_note(x);
     else if (x.words.empty() && !pieces_.is_open())
@@ -128,7 +126,7 @@ private:
   row_lender& of_;
   std::optional<bulk_connection> connection_;
   // Of the connection's thread: of the frame that is coming, and of the row that is.
-  std::shared_ptr<std::vector<char>> payload_;
+  payload_room payload_;
   piece_intake pieces_;
 };
 
