@@ -114,6 +114,30 @@ TEST_CASE("fetched_records: all ranks together have a place for each record, in 
     }
 }
 
+TEST_CASE("fetched_records: as many are asked for as are under way, or more, not one by one") {
+  fetched_records x{{.lanes = 1}};
+  const auto need = [&](std::uint64_t first, std::uint64_t last) {
+    for (auto number = first; number <= last; ++number)
+      x.need(number);
+  };
+  const auto come = [&](std::uint64_t number) {
+    x.put(number, fetched_records::kept("content", nullptr));
+  };
+  need(0, 0);
+  CHECK(x.take_unasked(1000, 1000) == numbers{0}); // whoever waits for one does not wait for more
+  need(1, 4);
+  CHECK(x.take_unasked(1000, 1000) == numbers{1, 2, 3, 4});
+  need(5, 8);
+  CHECK(x.take_unasked(1000, 1000) == numbers{}); // five are under way
+  x.await(7);
+  CHECK(x.take_unasked(1000, 1000) == numbers{7});
+  for (std::uint64_t number = 0; number < 2; ++number)
+    come(number);
+  CHECK(x.take_unasked(1000, 1000) == numbers{}); // four are
+  come(2);
+  CHECK(x.take_unasked(1000, 1000) == numbers{5, 6, 8});
+}
+
 TEST_CASE("feed_client: a feed is not told to begin with a journal that never was") {
   CHECK(has(text_of_others("queue", true), "begin it with the journal of that feed"));
   CHECK_FALSE(has(text_of_others("queue", false), "begin it with"));

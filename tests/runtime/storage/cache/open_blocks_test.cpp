@@ -110,6 +110,29 @@ TEST_CASE("open blocks: a bit that is flipped at any time is found") {
   }
 }
 
+TEST_CASE("open blocks: what was damaged before is found by who reads it, as a whole or in part") {
+  std::mt19937_64 random{5};
+  one_block block{3 * block_chunk_bytes + 1000};
+  const auto right = content_of(block.file());
+  for (int i = 0; i < 100; ++i) {
+    const auto at = block_chunk_bytes + random() % (block.bytes.size() - block_chunk_bytes);
+    const auto chunk = at / block_chunk_bytes * block_chunk_bytes;
+    const auto size = std::min(block_chunk_bytes, block.bytes.size() - chunk);
+    CAPTURE(at);
+    auto damaged = right;
+    damaged[block_header_bytes + at] ^= static_cast<char>(1 << random() % 8);
+    write_content(block.file(), damaged);
+    for (const bool is_whole : {false, true}) {
+      open_blocks blocks{block.directory};
+      block.open(blocks); // by its first chunk
+      CHECK(block.is_right(blocks, 0, block_chunk_bytes) == true);
+      CHECK(block.is_right(blocks, is_whole ? chunk : chunk + size / 2, is_whole ? size : 1)
+            == std::nullopt);
+    }
+    change_time(block.file());
+  }
+}
+
 TEST_CASE("open blocks: any flipped bit of a file is found by who opens it") {
   std::mt19937_64 random{3};
   one_block block{3 * block_chunk_bytes + 1000};

@@ -134,6 +134,30 @@ TEST_CASE("expected reads: what may be expected has the way for itself, and then
   CHECK(store.seen().ended == 3); // none twice
 }
 
+TEST_CASE("expected reads: each that ends lets more begin") {
+  const two_files files{13};
+  far_store store{{.one_short_in = 0}};
+  byte_budget budget{2'000'000};
+  expected_reads reads{store.open(files.names()), budget};
+  store.hold_after(0);
+  std::vector<expected_range> ranges;
+  for (std::uint64_t i = 0; i < 180; ++i)
+    ranges.push_back({i % 2, i * 1'000, 10'000});
+  reads.expect_soon(ranges);
+  CHECK(budget.used() == 640'000);
+  store.hold_after(10);
+  while (store.seen().ended < 10 || budget.used() < 830'000) // one for the first, then two each
+    std::this_thread::yield();
+  CHECK(budget.used() == 830'000);
+  store.release();
+  while (store.seen().ended < ranges.size())
+    std::this_thread::yield();
+  for (const auto& x : ranges)
+    CHECK(read_text(reads, x) == files.want(x));
+  CHECK(store.seen().ended == ranges.size()); // none twice
+  CHECK(budget.used() == 0);
+}
+
 TEST_CASE("expected reads: a job that begins elsewhere does not wait for its first rows") {
   const two_files files{12};
   far_store store{{.one_short_in = 0}};
