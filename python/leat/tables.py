@@ -18,11 +18,12 @@ from leat.errors import BadSample, Error, error_of
 if TYPE_CHECKING:
     from leat import FarTable
 
-Opened = tuple[list[int], str, list[str]]
+Ranges = list[tuple[int, int]]
+Opened = tuple[list[int], str, list[str]] | tuple[list[int], str, list[str], list[Ranges]]
 
 
 def open_parquet(file: "str | FarTable", columns: Names, types: Types) -> Opened:
-    """The rows of all row groups, the fields as text, and their names."""
+    """The rows of all row groups, the fields as text, and their names; where a FarTable's row groups lie."""
     name = file if isinstance(file, str) else file.name
 
     def read() -> Opened:
@@ -31,7 +32,11 @@ def open_parquet(file: "str | FarTable", columns: Names, types: Types) -> Opened
         rows = [x.num_rows for x in groups]
         if sum(rows) != found.num_rows or any(x.num_columns > 0 and x.column(0).num_values < x.num_rows for x in groups):
             raise ValueError("a footer whose numbers of rows contradict each other")
-        return rows, *_described(found.schema.to_arrow_schema(), columns, types, "parquet", name)
+        described = _described(found.schema.to_arrow_schema(), columns, types, "parquet", name)
+        if isinstance(file, str):
+            return rows, *described
+        stored = _stored(found, columns, types)
+        return rows, *described, [_ranges_of(found, i, stored, file.size) for i in range(len(rows))]
 
     return _opened(name, "parquet", read)
 
@@ -42,7 +47,7 @@ def read_parquet(file: "str | FarTable", block: int, columns: Names, types: Type
     def table() -> tuple[Any, list[Field]]:
         known = _footer(file)
         fields = fields_of(known.schema.to_arrow_schema(), columns, types)
-        stored = [".".join(x.path) for x in fields] if columns else None
+        stored = _stored(known, columns, types)
         parquet = importlib.import_module("pyarrow.parquet")
         source = file if isinstance(file, str) else _python_file(file, _ranges_of(known, block, stored, file.size))
         with parquet.ParquetFile(source, metadata=known, pre_buffer=False, page_checksum_verification=True) as opened:
@@ -101,6 +106,11 @@ def _stamp(path: str) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
+def _stored(footer: Any, columns: Names, types: Types) -> list[str] | None:
+    """The paths of the chosen columns; None: all."""
+    return [".".join(x.path) for x in fields_of(footer.schema.to_arrow_schema(), columns, types)] if columns else None
+
+
 def _footer(file: "str | FarTable") -> Any:
     return _parquet(file, *_stamp(file)) if isinstance(file, str) else _far_footers.of(file)
 
@@ -139,7 +149,7 @@ class _FetchedFile:
 
     closed = False
 
-    def __init__(self, file: "FarTable", ranges: list[tuple[int, int]]) -> None:
+    def __init__(self, file: "FarTable", ranges: Ranges) -> None:
         self._file = file
         self._at = 0
         self._fetched = list(zip(ranges, file.read(ranges), strict=True))
@@ -164,11 +174,11 @@ class _FetchedFile:
         self.closed = True
 
 
-def _python_file(file: "FarTable", ranges: list[tuple[int, int]]) -> Any:
+def _python_file(file: "FarTable", ranges: Ranges) -> Any:
     return importlib.import_module("pyarrow").PythonFile(_FetchedFile(file, ranges), mode="r")
 
 
-def _ranges_of(footer: Any, block: int, columns: list[str] | None, size: int) -> list[tuple[int, int]]:
+def _ranges_of(footer: Any, block: int, columns: list[str] | None, size: int) -> Ranges:
     """Where the columns of a row group lie; those that are close to each other as one."""
     near = 1 << 16  # such a gap costs less than another request
     group = footer.row_group(block)

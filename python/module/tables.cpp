@@ -53,6 +53,19 @@ table_column column_of(nb::handle from) {
   return x;
 }
 
+/// `from`: (BEGIN, END) of all ranges of each block.
+std::vector<std::vector<table_range>> ranges_of(nb::handle from) {
+  using pairs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+  std::vector<std::vector<table_range>> all;
+  for (const auto& block : nb::cast<std::vector<pairs>>(from)) {
+    auto& made = all.emplace_back();
+    for (const auto& [begin, end] : block)
+      if (begin < end)
+        made.push_back({begin, end - begin});
+  }
+  return all;
+}
+
 /// Whether the operating system refused to read: then the OSError has a number. pyarrow raises
 /// those for damaged content without one.
 bool is_of_the_file(const nb::python_error& problem) {
@@ -140,7 +153,8 @@ private:
     try {
       const nb::object found = open_(file, options.columns, options.types);
       return {nb::cast<std::vector<std::uint64_t>>(found[0]), nb::cast<std::string>(found[1]),
-              nb::cast<std::vector<std::string>>(found[2])};
+              nb::cast<std::vector<std::string>>(found[2]),
+              nb::len(found) > 3 ? ranges_of(found[3]) : std::vector<std::vector<table_range>>{}};
     } catch (const nb::python_error& problem) {
       if (far)
         far->rethrow_failure();
@@ -237,13 +251,15 @@ void bind_tables(nb::module_& m) {
       },
       "format"_a, "open"_a, "read"_a, nb::kw_only(), "far"_a = false,
       nb::sig("def register_table_reader(format: str, open: collections.abc.Callable[[typing.Any, "
-              "list[str], dict[str, str]], tuple[list[int], str, list[str]]], read: "
+              "list[str], dict[str, str]], typing.Any], read: "
               "collections.abc.Callable[[typing.Any, int, list[str], dict[str, str]], typing.Any], "
               "*, far: bool = False) -> None"),
       "Replaces what reads files for \"parquet\" or \"arrow\": `open(path, columns, types)` gives "
       "the rows of all blocks, the columns as text, and their names; `read(path, block, columns, "
       "types)` gives rows, bytes and columns of one, as those of leat.tables do. With `far`, both "
-      "take a FarTable in place of a path as well; otherwise files of other machines are refused.");
+      "take a FarTable in place of a path as well; otherwise files of other machines are refused. "
+      "Of a FarTable, `open` may give a fourth: for each block the ranges (BEGIN, END) that `read` "
+      "will read, which leat then fetches before they are needed.");
 }
 
 } // namespace leat::python

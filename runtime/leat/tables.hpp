@@ -86,6 +86,12 @@ struct table_block {
   std::shared_ptr<const void> memory = {};
 };
 
+/// A range of a file's bytes.
+struct table_range {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
 /// What a file says of itself.
 struct table_file {
   std::vector<std::uint64_t> rows_per_block = {};
@@ -93,6 +99,9 @@ struct table_file {
   std::string columns = {};
   /// The names alone, in the same order.
   std::vector<std::string> names = {};
+  /// Of a file that is not on this machine: what `read_far` will read of each block, so that it is
+  /// fetched before it is needed, in the order of the job. Empty: nobody knows.
+  std::vector<std::vector<table_range>> ranges_per_block = {};
 };
 
 /// A file that is not on this machine. All members are called by many threads at once.

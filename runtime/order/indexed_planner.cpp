@@ -7,6 +7,7 @@
 #include "runtime/order/sample_maker.hpp"
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/operator_type.hpp"
+#include "runtime/sample/located_records.hpp"
 
 #include <leat/stored_source.hpp>
 
@@ -19,7 +20,8 @@ class records final : public indexed_form {
 public:
   records(std::shared_ptr<const source> data, std::size_t ordinal)
       : data_(std::move(data)), stored_(dynamic_cast<const stored_source*>(data_.get())),
-        ordinal_(ordinal), size_(data_->size()) {}
+        located_(dynamic_cast<const located_records*>(data_.get())), ordinal_(ordinal),
+        size_(data_->size()) {}
 
   std::uint64_t size() const noexcept override { return size_; }
 
@@ -36,7 +38,7 @@ public:
 
   stored_objects* locate(const place& at, order_cache&, std::vector<extent>& into) const override {
     if (!stored_)
-      return nullptr;
+      return located_ ? located_->locate(at.item, into) : nullptr;
     stored_->locate(at.item, into);
     return &stored_->objects();
   }
@@ -45,6 +47,8 @@ private:
   std::shared_ptr<const source> data_;
   /// Null if it is none.
   const stored_source* stored_;
+  /// Likewise.
+  const located_records* located_;
   std::size_t ordinal_;
   std::uint64_t size_;
 };

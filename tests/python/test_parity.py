@@ -136,6 +136,7 @@ REASONS = {
     "table_column*": "leat._columns.Column",
     "table_block*": "a tuple: what register_table_reader takes",
     "table_file*": "a tuple: what register_table_reader takes",
+    "table_range": "a pair: what a reader of tables gives for FarTables",
     "table_reader*": "two functions: what register_table_reader takes",
     "coordinator_options.*": "the command: leat coordinator",
     "observer_options.*": "the command: leat cluster status",

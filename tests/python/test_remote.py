@@ -3,6 +3,7 @@
 import importlib
 import random
 import threading
+import time
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -214,9 +215,27 @@ def test_of_tables_only_what_is_chosen_is_fetched(tmp_path: Path) -> None:
     with served_tables(tmp_path, rows=1000) as (addresses, remote):
         loader = leat.Loader(leat.parquet(addresses, ["n"], remote=remote).batch(50), workers=1)
         assert [int(x) for batch in loader for x in batch["n"]] == list(range(2000))
-        assert sum(Shards.asked) < sum(map(len, Shards.objects.values())) / 10
+        assert sum(Shards.asked) < sum(map(len, Shards.objects.values())) / 9  # a block for each row group
         hedges = 2 + 44 // 20  # at most, on a busy machine
         assert len(Shards.asked) <= 2 * (2 + 20) + hedges  # a version, a footer and 20 row groups for each
+
+
+def test_row_groups_are_fetched_ahead_and_once(tmp_path: Path) -> None:
+    def row_groups() -> int:  # versions and footers are shorter
+        return sum(x > 1 << 16 for x in Shards.asked)
+
+    for order in ({}, {"seed": 3, "kind": "windowed", "window": 3}):
+        with served_tables(tmp_path) as (addresses, remote):
+            data = leat.parquet(addresses, remote=remote)
+            loader = leat.Loader((data.shuffle(**order) if order else data).batch(10), workers=1)
+            next(loader)
+            deadline = time.monotonic() + 60
+            while row_groups() < 16 and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert row_groups() >= 16  # of the rows that come later only some have been made
+            assert sum(len(x["n"]) for x in loader) == 790
+            hedges = 2 + 20 // 20  # at most, on a busy machine
+            assert row_groups() <= 16 + hedges
 
 
 def test_a_server_that_fails_is_no_bad_sample_of_tables(tmp_path: Path) -> None:

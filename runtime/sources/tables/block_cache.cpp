@@ -38,6 +38,11 @@ std::shared_ptr<const cached_block> block_cache::get(std::uint64_t block) const 
   }
 }
 
+bool block_cache::has(std::uint64_t block) const {
+  const mutex_lock lock{mutex_};
+  return by_block_.contains(block) || in_work_.contains(block);
+}
+
 std::uint64_t block_cache::decoded_again() const {
   mutex_lock lock{mutex_};
   return decoded_again_;

@@ -36,6 +36,9 @@ public:
   /// Throws what `decode` throws.
   std::shared_ptr<const cached_block> get(std::uint64_t block) const;
 
+  /// Whether it is here, or will be soon.
+  bool has(std::uint64_t block) const;
+
   /// How often a block was decoded that had been decoded before.
   std::uint64_t decoded_again() const;
 

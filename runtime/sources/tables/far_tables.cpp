@@ -1,10 +1,13 @@
 #include "runtime/sources/tables/far_tables.hpp"
 
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/storage/read_now.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -20,6 +23,66 @@ std::string tag_of(const object_version& x) {
 
 /// What readers look at first.
 constexpr std::uint64_t end_bytes = std::uint64_t{64} << 10;
+
+/// Rows that lie in one block expect the same bytes, which one of them reads for all.
+class read_for_all final : public objects_over {
+public:
+  using objects_over::objects_over;
+
+  void read(std::span<const read_part> parts, read_done done,
+            const std::stop_token& stop) override {
+    note_read(parts);
+    from().read(parts, std::move(done), stop);
+  }
+  read_result read_here(std::span<const read_part> parts, const std::stop_token& stop) override {
+    note_read(parts);
+    return from().read_here(parts, stop);
+  }
+  bool expect_soon(std::span<const expected_range> ranges) noexcept override {
+    try {
+      std::vector<expected_range> news;
+      {
+        const mutex_lock lock{mutex_};
+        std::copy_if(ranges.begin(), ranges.end(), std::back_inserter(news),
+                     [&](const expected_range& x) LEAT_REQUIRES(mutex_) {
+                       return expected_.try_emplace({x.object, x.offset}, x.size).second;
+                     });
+      }
+      return news.empty() || from().expect_soon(news);
+    } catch (...) { // no memory: the reads themselves will come
+      return true;
+    }
+  }
+  bool expect_perhaps(std::span<const expected_range> ranges) noexcept override {
+    return from().expect_perhaps(ranges);
+  }
+  void expect_nothing() noexcept override {
+    {
+      const mutex_lock lock{mutex_};
+      expected_.clear();
+    }
+    from().expect_nothing();
+  }
+  bool is_at_hand(const expected_range& x) noexcept override { return from().is_at_hand(x); }
+
+private:
+  /// What is expected from now on will be read once more.
+  void note_read(std::span<const read_part> parts) noexcept {
+    const mutex_lock lock{mutex_};
+    for (const auto& x : parts) {
+      auto at = expected_.upper_bound({x.object, x.offset});
+      if (at == expected_.begin())
+        continue;
+      --at;
+      if (at->first.first == x.object && x.offset < at->first.second + at->second)
+        expected_.erase(at);
+    }
+  }
+
+  mutex mutex_;
+  /// Sizes of ranges, by object and offset.
+  std::map<std::pair<std::size_t, std::uint64_t>, std::uint64_t> expected_ LEAT_GUARDED_BY(mutex_);
+};
 
 } // namespace
 
@@ -49,7 +112,7 @@ private:
 };
 
 far_tables::far_tables(const object_store& store, const std::vector<std::string>& paths)
-    : objects_(store.open(paths)) {
+    : objects_(std::make_shared<read_for_all>(store.open(paths))) {
   objects_->expect_stats();
   std::vector<expected_range> ends;
   for (std::size_t i = 0; i < paths.size(); ++i) {

@@ -20,6 +20,8 @@ public:
   ~far_tables();
 
   const far_table& at(std::size_t file) const;
+  /// Their bytes. What is expected of them is read once, however often that is said before.
+  stored_objects& objects() const noexcept { return *objects_; }
   /// All are open: ends that nobody has read, since a reader knew them, take no memory any more.
   void drop_ends() noexcept;
   stored_versions versions() const;

@@ -52,6 +52,18 @@ void set_field(const table_column& x, std::uint64_t row, sample& into) {
                                             : into.make_ragged(x.name, x.type, length, x.dims));
 }
 
+/// Of one block of a file that has so many bytes, as far as they can be.
+std::vector<table_range> ranges_of(const table_file& file, std::uint64_t block,
+                                   std::uint64_t bytes) {
+  if (block >= file.ranges_per_block.size())
+    return {};
+  auto all = file.ranges_per_block[block];
+  std::erase_if(all, [&](const table_range& x) {
+    return x.size == 0 || x.offset > bytes || x.size > bytes - x.offset;
+  });
+  return all;
+}
+
 } // namespace
 
 table_source::table_source(std::string format, file_set files, table_options options,
@@ -103,7 +115,7 @@ void table_source::open_all(const std::vector<std::string>& names) {
       const auto n = file.rows_per_block[block];
       rows += n;
       in_blocks_.add(n, format_);
-      blocks_.push_back({i, block});
+      blocks_.push_back({i, block, ranges_of(file, block, bytes)});
       hash.add(n);
     }
     in_files_.add(rows, format_);
@@ -148,8 +160,20 @@ void table_source::read(std::uint64_t record, sample& into) const {
   }
 }
 
+stored_objects* table_source::locate(std::uint64_t record, std::vector<extent>& into) const {
+  if (!far_)
+    return nullptr;
+  const auto block = in_blocks_.place_of(record).file;
+  const auto& at = blocks_[block];
+  if (!at.ranges.empty() && !cache_->has(block))
+    for (const auto& x : at.ranges)
+      into.push_back({at.file, x.offset, x.size});
+  return &far_->objects();
+}
+
 cached_block table_source::decode(std::uint64_t block) const {
-  const auto [file, number] = blocks_[block];
+  const auto file = blocks_[block].file;
+  const auto number = blocks_[block].block;
   notice_waste();
   try {
     cached_block made{far_ ? reader_->read_far(far_->at(file), number, options_)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/sample/located_records.hpp"
 #include "runtime/sources/records_in_files.hpp"
 #include "runtime/sources/tables/block_cache.hpp"
 #include "runtime/storage/file_set.hpp"
@@ -20,7 +21,7 @@ namespace leat {
 class far_tables;
 
 /// The rows of files that are stored in blocks, each decoded as a whole.
-class table_source final : public source, public passing_over {
+class table_source final : public source, public located_records, public passing_over {
 public:
   /// Opens all files. `format` is the operator's name. Throws what the reader throws, and
   /// `errc::invalid_argument` for files whose columns differ.
@@ -30,6 +31,7 @@ public:
 
   std::uint64_t size() const override { return in_files_.size(); }
   void read(std::uint64_t record, sample& into) const override;
+  stored_objects* locate(std::uint64_t record, std::vector<extent>& into) const override;
   void append_id(std::uint64_t record, std::string& to) const override {
     in_files_.append_id(record, to);
   }
@@ -44,6 +46,8 @@ private:
   struct block_place {
     std::size_t file = 0;
     std::uint64_t block = 0;
+    /// What is read of it, of a file that is not on this machine; empty: nobody knows.
+    std::vector<table_range> ranges = {};
   };
 
   void open_all(const std::vector<std::string>& names);

@@ -1,8 +1,10 @@
 // Rows of files that are stored in blocks, read by the test's own reader. The Python tests cover
 // pyarrow's, with real files.
 
+#include "runtime/sample/located_records.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/tables/block_cache.hpp"
+#include "runtime/storage/object_store.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/expected_error.hpp"
 #include "tests/support/fault_server.hpp"
@@ -104,7 +106,10 @@ public:
     return rows(std::move(bytes));
   }
   table_file open_far(const far_table& file, const table_options&) const override {
-    return described(file.size());
+    auto x = described(file.size());
+    for (std::uint64_t block = 0; block < x.rows_per_block.size(); ++block)
+      x.ranges_per_block.push_back({{block * rows_per_block, rows_per_block}});
+    return x;
   }
   table_block read_far(const far_table& file, std::uint64_t block,
                        const table_options&) const override {
@@ -245,6 +250,40 @@ TEST_CASE("tables on servers are those of files, also from a server that fails n
   CHECK_FALSE(near->facts().versions.are_known());
   check_error([&] { opened(parquet(server.url("rows-{2,4}"))); },
               {.code = errc::not_found, .file = server.url("rows-4")});
+}
+
+TEST_CASE("rows of servers say where their block lies until it is here, and it is fetched once") {
+  const bench x;
+  register_table_reader("parquet", std::make_shared<far_reader>());
+  std::ofstream{x.at / "rows-2"} << "abcdefgh";
+  std::ofstream{x.at / "rows-3"} << "ijklmnopqrst";
+  const test::fault_server server{x.at.path()};
+  using extents = std::vector<extent>;
+  const auto at = [](const source& data, std::uint64_t record) {
+    extents found;
+    auto* const objects = dynamic_cast<const located_records&>(data).locate(record, found);
+    return std::pair{objects, found};
+  };
+  CHECK(at(*opened(x.rows()), 0) == std::pair{static_cast<stored_objects*>(nullptr), extents{}});
+  const auto data = opened(parquet(server.url("rows-{2,3}"), {.cache_bytes = 0}));
+  const auto [objects, first] = at(*data, 3);
+  CHECK(first == extents{{0, 0, 4}});
+  CHECK(at(*data, 4).second == extents{{0, 4, 4}});
+  CHECK(at(*data, 16).second == extents{{1, 8, 4}});
+  const auto expect = [&, to = objects](std::uint64_t record) {
+    std::vector<expected_range> ranges;
+    for (const auto& y : at(*data, record).second)
+      ranges.push_back({y.file, y.offset, y.size});
+    to->expect_soon(ranges);
+  };
+  const auto before = server.requests();
+  for (std::uint64_t record = 0; record < data->size(); ++record)
+    expect(record);
+  CHECK(numbers_of(*data) == "abcdefghijklmnopqrst");
+  CHECK(server.requests() == before + 2); // files that are so small are fetched as a whole
+  CHECK(at(*data, 19).second.empty());
+  CHECK(at(*data, 0).second == first); // it had no room any more
+  objects->expect_nothing();
 }
 
 TEST_CASE("a reader that opens files by their paths refuses those of servers") {
