@@ -3,9 +3,9 @@
 
 remote.py [--scenario NAME]... [--turns N] [--build DIR] [--python FILE]
 
-Scenarios: streams, records, photographs, stalls, faults, cache, processes, memory, first, others. Without any, all of them. The
+Scenarios: streams, records, photographs, tables, stalls, faults, cache, processes, memory, first, others. Without any, all of them. The
 server is leat-http-server on loopback, or nginx for `streams` and `records` (--nginx). --python names an interpreter that has other clients
-(boto3, pyarrow, webdataset, s3torchconnector, mosaicml-streaming): what it lacks is skipped, by name. The data, about 1.5 GB, are
+(boto3, pyarrow, webdataset, s3torchconnector, mosaicml-streaming; leat with pyarrow for `tables`): what it lacks is skipped, by name. The data, about 1.5 GB, are
 written to a folder that is removed again (--scratch names the disk).
 """
 
@@ -51,7 +51,9 @@ class Server:
 
     def __init__(self, bench, **how):
         words = [y for name, x in how.items() for y in (f"--{name}", str(x))]
-        self.process = subprocess.Popen([bench.program("leat-http-server"), bench.root, *words], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [bench.program("leat-http-server"), bench.root, *words], stdout=subprocess.PIPE, text=True
+        )
         self.address = self.process.stdout.readline().strip()
 
     def url(self, name):
@@ -105,7 +107,11 @@ class Bench:
         self.options, self.root, self.data = options, root, os.path.join(root, "data")
         os.mkdir(self.data)
         self.environment = {x: y for x, y in os.environ.items() if not x.startswith(("AWS_", "LEAT_"))}
-        self.environment |= {"no_proxy": "127.0.0.1", "AWS_EC2_METADATA_DISABLED": "true", "XDG_CACHE_HOME": os.path.join(root, "index")}
+        self.environment |= {
+            "no_proxy": "127.0.0.1",
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "XDG_CACHE_HOME": os.path.join(root, "index"),
+        }
         self.made = set()
 
     def program(self, name):
@@ -200,9 +206,11 @@ class Bench:
     def other(self, *words, stdin=""):
         return self.run(self.options.python, HERE / "http/others.py", *words, stdin=stdin)
 
+    def call(self, *words, check=True):
+        return subprocess.run([str(x) for x in (self.options.python, HERE / "http/others.py", *words)], check=check).returncode
+
     def has(self, client):
-        words = [self.options.python, HERE / "http/others.py", "check", client]
-        is_there = subprocess.run(words, check=False).returncode == 0
+        is_there = self.call("check", client, check=False) == 0
         if not is_there:
             print(f"  skipped: {self.options.python} has no {client}")
         return is_there
@@ -288,7 +296,11 @@ def records(bench):
     say_beside_bare({x: y for x, y in found.items() if x not in others}, size)
     for client in others:
         rate = [x.told["bytes"] / x.seconds for x in found[client]]
-        say(f"leat, in {client}", [size / x.seconds / y for x, y in zip(found["leat"], rate)], least=3 if client == "boto3" else None)
+        say(
+            f"leat, in {client}",
+            [size / x.seconds / y for x, y in zip(found["leat"], rate)],
+            least=3 if client == "boto3" else None,
+        )
 
 
 def photographs(bench):
@@ -306,6 +318,21 @@ def photographs(bench):
     say("images/s, in those of files", ratios(found["far"], found["near"], lambda x: x.samples_per_second), least=0.95)
     for name, runs in found.items():
         say(f"images/s, {name}", [x.samples_per_second for x in runs])
+
+
+def tables(bench):
+    """Row groups of a MB in a windowed order, over a link of 30 ms, beside files."""
+    if not (bench.has("leat") and bench.has("pyarrow")):
+        return
+    name, near = "x.parquet", os.path.join(bench.data, "x.parquet")
+    bench.once("tables", lambda: bench.call("write", "tables", near))
+    with Server(bench, delay=ROUND_TRIP) as server:
+        found = bench.turns(
+            **{x: lambda y=y: bench.other("tables", "leat", y) for x, y in (("near", near), ("far", server.url(name)))}
+        )
+    say("rate, in that of files", ratios(found["far"], found["near"]))
+    for which, runs in found.items():
+        say(which, [x.told["bytes"] / 1e6 / x.seconds for x in runs], " MB/s")
 
 
 def stalls(bench):
@@ -334,7 +361,9 @@ def faults(bench):
         found = bench.turns(plain=lambda: bench.records(server.url(name)), faulty=lambda: bench.records(faulty.url(name)))
     if len({x.told["digest"] for runs in found.values() for x in runs}) != 1:
         sys.exit("failed: other batches under faults")
-    say("rate, in what the faults leave of that without", [x / left for x in ratios(found["faulty"], found["plain"])], least=0.8)
+    say(
+        "rate, in what the faults leave of that without", [x / left for x in ratios(found["faulty"], found["plain"])], least=0.8
+    )
 
 
 def cache(bench):
@@ -378,7 +407,10 @@ def processes(bench):
             place = os.path.join(bench.root, "cache")
             words = [bench.program("leat"), "run", "--pipeline", text, "--workers", "1", "--cache", place]
             server.counts()
-            jobs = [subprocess.Popen(words, env=bench.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(8)]
+            jobs = [
+                subprocess.Popen(words, env=bench.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                for _ in range(8)
+            ]
             if any(x.wait() for x in jobs):
                 sys.exit("failed: a job of eight on one cache")
             found.append(server.counts()["bytes"] / (bench.options.records * RECORD))
@@ -420,8 +452,7 @@ def others(bench):
     names = bench.shards()
     clients = [x for x in ("boto3", "webdataset", "s3torchconnector", "mosaicml") if bench.has(x)]
     if "mosaicml" in clients:
-        write = [bench.options.python, HERE / "http/others.py", "write", "mosaicml", os.path.join(bench.data, "mds")]
-        subprocess.run([*map(str, write), *bench.near(names)], check=True)
+        bench.call("write", "mosaicml", os.path.join(bench.data, "mds"), *bench.near(names))
     with Server(bench) as server:
 
         def counted(measure):
@@ -439,10 +470,14 @@ def others(bench):
         say(f"{name}, samples/s", [x.samples_per_second for x, _ in runs])
         say(f"{name}, requests", [x for _, x in runs])
         if name != "leat":
-            say(f"leat, in {name}", [x.samples_per_second / y.samples_per_second for (x, _), (y, _) in zip(found["leat"], runs)])
+            say(
+                f"leat, in {name}", [x.samples_per_second / y.samples_per_second for (x, _), (y, _) in zip(found["leat"], runs)]
+            )
 
 
-SCENARIOS = {x.__name__: x for x in (streams, records, photographs, stalls, faults, cache, processes, memory, first, others)}
+SCENARIOS = {
+    x.__name__: x for x in (streams, records, photographs, tables, stalls, faults, cache, processes, memory, first, others)
+}
 
 
 def main():

@@ -3,6 +3,9 @@
 
 others.py records CLIENT ENDPOINT BUCKET KEY BYTES    ranges of BYTES; their numbers come on standard input
 others.py samples CLIENT ENDPOINT BUCKET KEY...       all members of tar shards, one after the other
+others.py tables  leat ADDRESS                        all rows of a Parquet file, in a windowed order
+others.py write   mosaicml FOLDER SHARD...            what it reads
+others.py write   tables FILE                         a Parquet file, for tables
 others.py check   CLIENT                              ends with 0 if the client is installed
 
 The server looks at no signatures. MosaicML Streaming reads a copy of the samples in its own format.
@@ -21,7 +24,7 @@ import tempfile
 import time
 
 PACKAGES = {"boto3": "boto3", "boto3_16": "boto3", "pyarrow": "pyarrow", "webdataset": "webdataset",
-            "s3torchconnector": "s3torchconnector", "mosaicml": "streaming"}  # fmt: skip
+            "s3torchconnector": "s3torchconnector", "mosaicml": "streaming", "leat": "leat"}  # fmt: skip
 KEYS = {"aws_access_key_id": "AK", "aws_secret_access_key": "SK", "region_name": "us-east-1"}
 
 
@@ -112,17 +115,39 @@ def write_mosaicml(folder, shards):
                     out.write({"bin": shard.extractfile(x).read()})
 
 
+def leat_tables(address):
+    import leat
+
+    rows = leat.parquet(address).shuffle(seed=3, kind="windowed", window=2)
+    for batch in leat.Loader(rows.batch(50, end="mask"), workers=2):
+        for i in range(len(batch["n"])):
+            yield len(batch["content"][i])
+
+
+def write_tables(path, groups=200, rows=100, size=10_000):
+    import pyarrow
+    import pyarrow.parquet
+
+    contents = [os.urandom(size) for _ in range(groups * rows)]
+    table = pyarrow.table({"n": list(range(len(contents))), "content": contents})
+    pyarrow.parquet.write_table(
+        table, path, row_group_size=rows, use_dictionary=False, compression="none", write_statistics=False
+    )
+
+
 def main():
     what, client, *where = sys.argv[1:]
     if what == "check":
         sys.exit(importlib.util.find_spec(PACKAGES[client]) is None)
     if what == "write":
-        write_mosaicml(where[0], where[1:])
+        write_mosaicml(where[0], where[1:]) if client == "mosaicml" else write_tables(*where)
         return
     if what == "records":
         endpoint, bucket, key, size = where
         numbers = [int(x) for x in sys.stdin.read().split()]
         reads = globals()[f"{client}_records"](endpoint, bucket, key, int(size), numbers)
+    elif what == "tables":
+        reads = leat_tables(*where)
     else:
         endpoint, bucket, *keys = where
         reads = globals()[f"{client}_samples"](endpoint, bucket, keys)
