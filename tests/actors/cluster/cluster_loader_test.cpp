@@ -176,12 +176,16 @@ TEST_CASE(
   options.epochs = 1'000'000; // more than a lease lasts
   options.cluster->beat = 10ms;
   options.cluster->coordinator_lost_after = 4s; // a busy machine's may be silent for shorter
+  // By a link, which can be replaced at once: a directory that is gone for a moment ends the job.
+  const auto state = options.cluster->state_directory;
+  std::filesystem::create_directory(state + ".real");
+  std::filesystem::create_directory_symlink(state + ".real", state);
   loader x{data(), options};
   x.restore(in.sets());
   CHECK(x.next());
-  const auto state = options.cluster->state_directory;
-  std::filesystem::rename(state, state + ".gone");
-  std::ofstream{state} << "no directory";
+  std::ofstream{state + ".file"} << "no directory";
+  std::filesystem::create_symlink(state + ".file", state + ".next");
+  std::filesystem::rename(state + ".next", state);
   const auto problem = check_refusal([&] { drain(x); }, errc::cluster);
   CAPTURE(problem.what());
   // Which of the two is seen first depends on when the last word came.
