@@ -1,5 +1,6 @@
 # Debian's libxxhash-dev installs no CMake package file.
-# Provides: XXHash::xxhash
+# Provides: XXHash::xxhash, whose users see LEAT_HAS_XXH_DISPATCH if it chooses instructions when it runs: Debian's archive, of
+# which wheels are made, does not.
 find_path(XXHASH_INCLUDE_DIR xxhash.h)
 find_library(XXHASH_LIBRARY xxhash)
 
@@ -11,4 +12,13 @@ if(XXHash_FOUND AND NOT TARGET XXHash::xxhash)
   set_target_properties(XXHash::xxhash PROPERTIES
     IMPORTED_LOCATION "${XXHASH_LIBRARY}"
     INTERFACE_INCLUDE_DIRECTORIES "${XXHASH_INCLUDE_DIR}")
+  include(CheckCXXSourceCompiles)
+  set(CMAKE_REQUIRED_INCLUDES "${XXHASH_INCLUDE_DIR}")
+  set(CMAKE_REQUIRED_LIBRARIES "${XXHASH_LIBRARY}")
+  check_cxx_source_compiles("#include <xxh_x86dispatch.h>\nint main() { return static_cast<int>(XXH3_64bits(nullptr, 0)); }" LEAT_HAS_XXH_DISPATCH)
+  unset(CMAKE_REQUIRED_INCLUDES)
+  unset(CMAKE_REQUIRED_LIBRARIES)
+  if(LEAT_HAS_XXH_DISPATCH)
+    set_property(TARGET XXHash::xxhash PROPERTY INTERFACE_COMPILE_DEFINITIONS LEAT_HAS_XXH_DISPATCH)
+  endif()
 endif()

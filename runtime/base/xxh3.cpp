@@ -1,7 +1,7 @@
 #include "runtime/base/xxh3.hpp"
 
 #include <xxhash.h>
-#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+#ifdef LEAT_HAS_XXH_DISPATCH
 // The same hashes by the widest instructions that this processor has: twice as fast.
 #include <xxh_x86dispatch.h>
 #endif
