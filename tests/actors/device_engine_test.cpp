@@ -2,6 +2,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/drawn.hpp"
 #include "tests/support/fake_device.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/slots.hpp"
 #include "tests/support/thrown_error.hpp"
 
@@ -294,13 +295,13 @@ void train(std::uint64_t seed, bool has_workers) {
 
 TEST_CASE("device_engine: on any device, batches are read when they are there and before others "
           "take their place") {
-  for (std::uint64_t seed = 0; seed < 7000; ++seed)
+  for (std::uint64_t seed = 0; seed < (thread_sanitized ? 1400 : 7000); ++seed)
     if (is_drawn(seed))
       train(seed, false);
 }
 
 TEST_CASE("device_engine: the same with batches that are copied ahead, by a thread") {
-  for (std::uint64_t seed = 0; seed < 3000; ++seed)
+  for (std::uint64_t seed = 0; seed < (thread_sanitized ? 600 : 3000); ++seed)
     if (is_drawn(seed))
       train(seed, true);
 }
